@@ -1,0 +1,114 @@
+/**
+ * Which room may import which: the table in ARCHITECTURE.md, as rules. A room may always import itself; npm packages
+ * and Node's own modules are free except where a rule says otherwise. scripts/imports.test.ts proves that every
+ * forbidden pair is refused and every allowed one accepted.
+ */
+
+/** @type {Record<string, string[]>} */
+const ROOMS = {
+  app: ["components"],
+  components: ["server/protocol"],
+  "server/protocol": [],
+  "server/text": ["server/protocol"],
+  "server/models": ["server/text", "server/protocol"],
+  "server/engine": ["native", "server/models"],
+  "server/speech": [
+    "server/engine",
+    "server/models",
+    "server/text",
+    "server/voices",
+    "server/audio",
+  ],
+  "server/audio": ["server/protocol"],
+  "server/voices": ["server/audio", "server/engine"],
+  "server/http": ["server/speech", "server/voices", "server/protocol"],
+  "server/realtime": ["server/speech", "server/voices", "server/protocol"],
+  "server/metrics": ["server/protocol"],
+  "server/config": ["server/protocol"],
+  native: [],
+  e2e: ["server/protocol"],
+  public: [],
+  deploy: [],
+  scripts: [],
+};
+
+/** Composition roots: they build everything, so they may import everything, and nothing imports them. */
+const ROOTS = "^server/(main\\.ts$|cli/)";
+const OURS = "^(app|components|server|native|e2e|public|deploy|scripts)/";
+const TESTS = "\\.test\\.ts$";
+
+const directions = Object.entries(ROOMS).map(([room, allowed]) => ({
+  name: `${room.replace("/", "-")}-imports`,
+  comment: `${room}/ may import ${allowed.length > 0 ? allowed.join(", ") : "no other room"}.`,
+  severity: "error",
+  from: { path: `^${room}/` },
+  to: { path: OURS, pathNot: [room, ...allowed].map((folder) => `^${folder}/`) },
+}));
+
+module.exports = {
+  forbidden: [
+    ...directions,
+    {
+      name: "unlisted-room",
+      comment: "A new folder in server/ gets a line in ROOMS and in ARCHITECTURE.md first.",
+      severity: "error",
+      from: {
+        path: "^server/",
+        pathNot: [ROOTS, ...Object.keys(ROOMS).map((room) => `^${room}/`)],
+      },
+      to: { path: OURS },
+    },
+    {
+      name: "components-types-only",
+      comment: "The browser shares types with the server, never code.",
+      severity: "error",
+      from: { path: "^components/" },
+      to: { path: "^server/protocol/", dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "protocol-pure",
+      comment: "The protocol runs in the browser and in the server: zod and nothing else.",
+      severity: "error",
+      from: { path: "^server/protocol/", pathNot: TESTS },
+      to: { pathNot: ["^server/protocol/", "^node_modules/zod/", "/node_modules/zod/"] },
+    },
+    {
+      name: "addon-only-in-engine",
+      comment: "server/engine is the only code that touches the addon.",
+      severity: "error",
+      from: { pathNot: "^(server/engine|native)/" },
+      to: { path: ["^native/", "\\.node$"] },
+    },
+    {
+      name: "no-cycles",
+      comment: "Two files that need each other are one file, or hide a third.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "resolvable",
+      comment: "An import that cannot be found escapes every other rule.",
+      severity: "error",
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: "tests-are-not-imported",
+      comment: "Code that a test shares with others belongs in a file of its own.",
+      severity: "error",
+      from: {},
+      to: { path: TESTS },
+    },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: ["^native/build", "^node_modules/\\.", "(^|/)\\.next/"] },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: `${__dirname}/tsconfig.json` },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["import", "types", "node", "default"],
+    },
+  },
+};

@@ -1,0 +1,8 @@
+/** `npm run build`: installs what is missing and builds every native target. */
+import { bootstrap } from "./bootstrap.mjs";
+import { runMain } from "./lib/problem.mjs";
+
+await runMain(async () => {
+  await bootstrap({ targets: [] });
+  return 0;
+});

@@ -1,0 +1,10 @@
+/** `npm start`: makes the checkout ready, then runs the server with the arguments given. */
+import { bootstrap, RUNTIME_TARGETS } from "./bootstrap.mjs";
+import { runMain } from "./lib/problem.mjs";
+import { runAttached, typescriptArguments } from "./lib/process.mjs";
+
+await runMain(async () => {
+  await bootstrap({ targets: RUNTIME_TARGETS });
+  const args = typescriptArguments("server/main.ts", process.argv.slice(2));
+  return runAttached(process.execPath, args);
+});
