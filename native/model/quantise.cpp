@@ -1,0 +1,195 @@
+// Quantised and random checkpoints.
+#include "model/quantise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <numbers>
+
+#include "model/convert.h"
+#include "model/error.h"
+#include "model/safetensors_writer.h"
+
+namespace sonant {
+namespace {
+
+int64_t groups_of(int64_t cols) { return (cols + kInt8Group - 1) / kInt8Group; }
+
+struct Int8Matrix {
+  std::vector<std::byte> values;
+  std::vector<float> scales;
+};
+
+Int8Matrix to_int8(const std::vector<float>& matrix, int64_t rows, int64_t cols) {
+  Int8Matrix out;
+  out.values.resize(matrix.size());
+  out.scales.resize(static_cast<size_t>(rows * groups_of(cols)));
+  for (int64_t r = 0; r < rows; ++r) {
+    f32_to_i8(matrix.data() + r * cols, static_cast<size_t>(cols), out.values.data() + r * cols, out.scales.data() + r * groups_of(cols));
+  }
+  return out;
+}
+
+bool is_tied_head(const std::string& name, const Checkpoint& file) {
+  if (name == "text_lm_head.weight") return file.has("transformer.wte.weight");
+  const std::string heads = "audio_lm_heads.";
+  return name.rfind(heads, 0) == 0 && file.has("audio_embeddings." + name.substr(heads.size()));
+}
+
+bool becomes_int8(const Tensor& tensor) {
+  return is_quantisable(tensor.name) && tensor.shape.size() == 2 && tensor.dtype != DType::kI8 && tensor.dtype != DType::kI32;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Error("engine_failed", "The folder " + folder + " cannot be made: " + error.message() + ".");
+}
+
+// Normal values that depend on seed and name alone: hashed key, splitmix64 words, Box-Muller.
+class Normal {
+ public:
+  Normal(uint64_t seed, const std::string& name) : key_(seed) {
+    for (const char c : name) key_ = (key_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;  // FNV-1a
+  }
+
+  void fill(std::vector<float>& out, float deviation) {
+    for (size_t i = 0; i < out.size(); i += 2) {
+      const uint64_t word = next();
+      const float u = (static_cast<float>(word >> 40) + 1.0f) * 0x1p-24f;  // in (0, 1]
+      const float angle = static_cast<float>(word & 0xffffffu) * 0x1p-24f * 2.0f * std::numbers::pi_v<float>;
+      const float radius = deviation * std::sqrt(-2.0f * std::log(u));
+      out[i] = radius * std::cos(angle);
+      if (i + 1 < out.size()) out[i + 1] = radius * std::sin(angle);
+    }
+  }
+
+ private:
+  uint64_t next() {  // splitmix64
+    uint64_t z = key_ += 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+  uint64_t key_;
+};
+
+size_t element_count(const std::vector<int64_t>& shape) {
+  size_t count = 1;
+  for (const int64_t dim : shape) count *= static_cast<size_t>(dim);
+  return count;
+}
+
+std::vector<float> random_values(const TableEntry& entry, const std::map<std::string, const TableEntry*>& by_name, uint64_t seed) {
+  std::vector<float> values(element_count(entry.shape));
+  switch (entry.init) {
+    case Init::kConstant: std::fill(values.begin(), values.end(), entry.scale); break;
+    case Init::kNormal: Normal(seed, entry.name).fill(values, entry.scale); break;
+    case Init::kRowNormsOf: {
+      const auto source = by_name.find(entry.of);
+      if (source == by_name.end() || source->second->init == Init::kRowNormsOf || source->second->shape.at(0) != entry.shape.at(0)) {
+        throw Error("model_invalid", "The row norms \"" + entry.name + "\" have no matrix \"" + entry.of + "\".");
+      }
+      const std::vector<float> matrix = random_values(*source->second, by_name, seed);
+      const size_t cols = matrix.size() / values.size();
+      for (size_t r = 0; r < values.size(); ++r) {
+        double square = 0;
+        for (size_t c = 0; c < cols; ++c) square += static_cast<double>(matrix[r * cols + c]) * matrix[r * cols + c];
+        values[r] = entry.scale * static_cast<float>(std::sqrt(square));
+      }
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+void copy_companions(const std::string& in_folder, const std::string& out_folder) {
+  namespace fs = std::filesystem;
+  constexpr std::uintmax_t kLargest = 16u << 20;
+  std::error_code error;
+  for (const fs::directory_entry& file : fs::directory_iterator(in_folder, error)) {
+    const std::string name = file.path().filename().string();
+    const std::string kind = file.path().extension().string();
+    const bool weights = kind == ".safetensors" || kind == ".bin" || name == "model.safetensors.index.json";
+    if (weights || kind == ".py" || name.front() == '.' || !file.is_regular_file(error) || file.file_size(error) > kLargest) continue;
+    const fs::path target = fs::path(out_folder) / name;
+    // A copy of a read-only file would be read-only and could not be replaced the next time.
+    fs::remove(target, error);
+    fs::copy_file(file.path(), target, fs::copy_options::overwrite_existing, error);
+    if (error) throw Error("engine_failed", "The file " + file.path().string() + " cannot be copied: " + error.message() + ".");
+  }
+  if (error) throw Error("model_missing", "The folder " + in_folder + " cannot be read: " + error.message() + ".");
+}
+
+void quantise_checkpoint(const std::string& in_folder, const std::string& out_folder, const std::function<bool(const std::string& name)>& keep) {
+  namespace fs = std::filesystem;
+  const auto file = Checkpoint::open(in_folder);
+  make_folder(out_folder);
+  std::error_code error;
+  if (fs::equivalent(in_folder, out_folder, error)) throw Error("bad_request", "The quantised checkpoint needs a folder of its own.");
+
+  // Scales come right behind their matrix, so that one pass over the data is enough.
+  struct Item {
+    const Tensor* tensor;
+    bool quantise;
+  };
+  std::vector<Item> items;
+  std::vector<TensorSpec> specs;
+  for (const auto& [name, tensor] : file->tensors()) {
+    if (is_tied_head(name, *file)) continue;
+    const bool quantise = becomes_int8(tensor) && !keep(name);
+    items.push_back({&tensor, quantise});
+    specs.push_back({name, quantise ? DType::kI8 : tensor.dtype, tensor.shape});
+    if (quantise) specs.push_back({name + ".scale", DType::kF32, {tensor.rows(), groups_of(tensor.cols())}});
+  }
+  SafetensorsWriter writer(out_folder + "/model.safetensors", specs);
+  for (const Item& item : items) {
+    const Tensor& tensor = *item.tensor;
+    if (item.quantise) {
+      std::vector<float> matrix(static_cast<size_t>(tensor.count()));
+      read_f32(tensor, matrix.data());
+      const Int8Matrix int8 = to_int8(matrix, tensor.rows(), tensor.cols());
+      writer.write(int8.values.data(), int8.values.size());
+      writer.write(int8.scales.data(), int8.scales.size() * sizeof(float));
+    } else {
+      writer.write(tensor.data, tensor.bytes);
+    }
+    file->release(tensor);
+  }
+  writer.finish();
+  copy_companions(in_folder, out_folder);
+}
+
+void random_checkpoint(const std::vector<TableEntry>& table, RandomDType dtype, uint64_t seed, const std::string& path) {
+  std::map<std::string, const TableEntry*> by_name;
+  for (const TableEntry& entry : table) by_name[entry.name] = &entry;
+  const DType plain = dtype == RandomDType::kF32 ? DType::kF32 : DType::kBF16;
+  const auto int8 = [dtype](const TableEntry& entry) { return dtype == RandomDType::kInt8 && entry.matrix; };
+
+  std::vector<TensorSpec> specs;
+  for (const auto& [name, entry] : by_name) {
+    specs.push_back({name, int8(*entry) ? DType::kI8 : plain, entry->shape});
+    if (int8(*entry)) specs.push_back({name + ".scale", DType::kF32, {entry->shape.at(0), groups_of(entry->shape.at(1))}});
+  }
+  SafetensorsWriter writer(path, specs);
+  for (const auto& [name, entry] : by_name) {
+    const std::vector<float> values = random_values(*entry, by_name, seed);
+    if (int8(*entry)) {
+      const Int8Matrix matrix = to_int8(values, entry->shape.at(0), entry->shape.at(1));
+      writer.write(matrix.values.data(), matrix.values.size());
+      writer.write(matrix.scales.data(), matrix.scales.size() * sizeof(float));
+    } else if (plain == DType::kF32) {
+      writer.write(values.data(), values.size() * sizeof(float));
+    } else {
+      std::vector<std::byte> half(values.size() * 2);
+      f32_to_bf16(values.data(), values.size(), half.data());
+      writer.write(half.data(), half.size());
+    }
+  }
+  writer.finish();
+}
+
+}  // namespace sonant

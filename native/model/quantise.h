@@ -1,0 +1,32 @@
+// Makes checkpoints: our int8 form of one that exists, and random ones of any size for
+// benchmarks and tests. Works tensor by tensor, so memory stays at the largest tensor.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/safetensors.h"
+#include "model/table.h"
+
+namespace sonant {
+
+// Copies the checkpoint in `in_folder` to `out_folder` with its matrices (see is_quantisable) as
+// I8 with a `.scale` companion, scales chosen for the least squared error. Everything else, and
+// every tensor for which `keep` says true, is stored as it was. Tied heads are dropped, since
+// readers never look at them. Small files beside the weights (config, tokenizer) are copied.
+// Throws Error as Checkpoint::open does, and Error("engine_failed") when writing fails.
+void quantise_checkpoint(const std::string& in_folder, const std::string& out_folder,
+                         const std::function<bool(const std::string& name)>& keep);
+
+enum class RandomDType { kF32, kBf16, kInt8 };
+
+// Writes `path` with random values. The values of a tensor depend on the seed and its name
+// alone. kInt8 stores the table's matrices as I8 and the rest as BF16.
+void random_checkpoint(const std::vector<TableEntry>& table, RandomDType dtype, uint64_t seed, const std::string& path);
+
+// Copies the files beside the weights: what a checkpoint folder holds besides its tensors.
+void copy_companions(const std::string& in_folder, const std::string& out_folder);
+
+}  // namespace sonant
