@@ -1,0 +1,30 @@
+// The parity ladder: compares a backend with reference vectors of the original implementation.
+// A folder holds sub-folders with config.json, a model and expected.safetensors, and
+// sampling*.json files. Model specification, section 12.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace sonant {
+
+// One comparison; it passes when `error` is at most `tolerance`.
+struct Rung {
+  std::string fixture, name, unit;
+  double error = 0, tolerance = 0;
+  bool passed = false;
+};
+
+struct LadderOptions {
+  std::string device = "cpu";
+  Precision precision = Precision::kFp32;
+  int threads = 0;
+  std::string isa;
+};
+
+// All rungs of a folder, in the order of their names. Throws Error("model_missing") when it has no fixtures.
+std::vector<Rung> run_ladder(const std::string& folder, const LadderOptions& options);
+
+}  // namespace sonant
