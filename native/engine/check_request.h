@@ -1,0 +1,12 @@
+// Refuses what a caller must not ask for, on the caller's thread, before the scheduler sees it.
+#pragma once
+
+#include "engine/engine.h"
+
+namespace sonant {
+
+// Throw Error("bad_request" | "unsupported") naming the field, its value and what is allowed.
+void check_limits(const EngineLimits& limits);
+void check_request(const GenerateRequest& request, const Backend& backend);
+
+}  // namespace sonant

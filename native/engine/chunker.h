@@ -1,0 +1,37 @@
+// Gathers the frames of one sequence into chunks by its ChunkPolicy. Audio is decoded straight
+// into the chunk's buffer and the buffer is moved out, so no sample is copied.
+#pragma once
+
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace sonant {
+
+class Chunker {
+ public:
+  Chunker() = default;
+  // `samples` is the size of a frame's audio (samples x channels), 0 for none; `books` the size
+  // of a frame's codes, 0 when they are not delivered.
+  Chunker(const ChunkPolicy& policy, int samples, int books);
+
+  // Where the audio of the next frame goes; valid until add() or take().
+  float* next_pcm();
+  // The next frame is complete. `codes` [books] is not read when codes are not delivered.
+  void add(const int32_t* codes);
+  bool full() const { return frames_ >= target_; }
+  bool empty() const { return frames_ == 0; }
+  // Moves the gathered frames into an event of kind kChunk and grows the next chunk.
+  Event take(RequestId id);
+
+ private:
+  ChunkPolicy policy_;
+  int samples_ = 0, books_ = 0;
+  double size_ = 1;  // of the current chunk before rounding, so that growth below 2 adds up
+  int target_ = 1;
+  int first_frame_ = 0, frames_ = 0;
+  std::vector<float> pcm_;
+  std::vector<int32_t> codes_;
+};
+
+}  // namespace sonant

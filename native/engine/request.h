@@ -1,0 +1,67 @@
+// What one request carries through the scheduler. A Sequence owns everything that its
+// generation allocates; destroying it, on whatever path, releases all of it. Only the
+// scheduler's thread touches these objects after submission.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/attempt.h"
+#include "engine/chunker.h"
+#include "engine/clock.h"
+#include "engine/engine.h"
+
+namespace sonant {
+
+// What a prefix key must stand for: two prefixes with equal identities hold the same rows.
+struct PrefixIdentity {
+  uint64_t hash = 0;
+  int rows = 0;
+  bool operator==(const PrefixIdentity&) const = default;
+};
+PrefixIdentity identify_prefix(const std::vector<int32_t>& rows, int row_width);
+
+enum class Phase {
+  kWaiting,   // in line, no state yet
+  kPrefix,    // live, its voice prefix is being computed
+  kPrompt,    // live, its own rows are being computed
+  kSpeaking,  // live, one frame a tick unless its reader lags
+};
+
+struct Sequence {
+  RequestId id = 0;
+  GenerateRequest request;
+  PrefixIdentity prefix;
+  Phase phase = Phase::kWaiting;
+  bool cancelled = false;
+  std::optional<Failure> failure;
+  std::optional<FinishReason> end;  // the model stopped, or the frame limit was reached
+
+  std::shared_ptr<const LmPrefix> cached_prefix;  // until the sequence is created from it
+  std::unique_ptr<LmSequence> lm;
+  std::unique_ptr<CodecStream> decoder;  // null without audio
+  std::vector<int32_t> prompt;           // own rows: the text, and the prefix when it is not shared
+  int prompt_done = 0;                   // rows of `prompt` computed
+  uint64_t admitted = 0;                 // order of admission
+
+  std::vector<int32_t> codes;  // [n_vq] of the frame in the making
+  Chunker chunker;
+  int delivered = 0;  // frames handed to the sink
+  int consumed = 0;   // of them, taken by the reader
+
+  GenerateStats stats;
+  Time submitted;
+  std::optional<Time> started;       // first prefill slice
+  std::optional<Time> first_audio;   // first chunk
+  std::optional<Time> paused_since;  // the reader has lagged since
+
+  bool reader_lags() const { return delivered - consumed >= request.buffer_frames; }
+  // Charges a prefill slice that ran from `from` to `to`.
+  void charge_prefill(Time from, Time to);
+  // Keeps paused_ms: call the first at every tick, the second when the sequence ends.
+  void note_pause(Time now);
+  void end_pause(Time now);
+};
+
+}  // namespace sonant

@@ -1,0 +1,246 @@
+#include "engine/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sonant {
+
+Scheduler::Scheduler(Backend& backend, const EngineLimits& limits, StatsBook& book)
+    : backend_(backend), limits_(limits), book_(book), cache_(limits.voice_cache_bytes),
+      jobs_(backend.codec.get(), book, limits.encode_slice_frames) {
+  if (backend.lm) prefill_.emplace(*backend.lm, cache_, book, limits.prefill_slice_rows);
+}
+
+void Scheduler::submit(std::unique_ptr<Sequence> sequence) {
+  by_id_[sequence->id] = sequence.get();
+  waiting_.push_back(std::move(sequence));
+}
+
+void Scheduler::cancel(RequestId id) {
+  if (const auto found = by_id_.find(id); found != by_id_.end()) {
+    found->second->cancelled = true;
+    unwanted_ = true;
+  } else {
+    jobs_.cancel(id);
+  }
+}
+
+void Scheduler::consumed(RequestId id, int frames) {
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return;  // a reader may still be reading what has ended here
+  Sequence& sequence = *found->second;
+  sequence.consumed = std::min(sequence.delivered, sequence.consumed + frames);
+}
+
+bool Scheduler::ready(const Sequence& sequence) const {
+  return sequence.phase == Phase::kSpeaking && !sequence.failure && !sequence.reader_lags();
+}
+
+bool Scheduler::busy() const {
+  if (unwanted_ || !jobs_.idle() || (prefill_ && !prefill_->idle())) return true;
+  if (!waiting_.empty() && static_cast<int>(live_.size()) < limits_.max_sequences) return true;
+  return std::any_of(live_.begin(), live_.end(), [&](const auto& one) { return ready(*one); });
+}
+
+void Scheduler::tick(std::vector<Event>& events) {
+  sweep(events);
+  admit();
+  jobs_.advance(events);
+  if (prefill_) prefill_->advance();
+  step();
+  decode();
+  gather(events);
+  sweep(events);
+}
+
+void Scheduler::cancel_all(std::vector<Event>& events) {
+  for (const auto& [id, sequence] : by_id_) sequence->cancelled = true;
+  unwanted_ = true;
+  sweep(events);
+  jobs_.cancel_all(events);
+}
+
+// Ends what was cancelled, has failed or is complete.
+void Scheduler::sweep(std::vector<Event>& events) {
+  const auto over = [&](const std::unique_ptr<Sequence>& sequence) {
+    if (sequence->cancelled) {
+      finish(*sequence, FinishReason::kCancelled, events);
+    } else if (sequence->failure) {
+      finish(*sequence, FinishReason::kError, events);
+    } else if (sequence->end) {
+      finish(*sequence, *sequence->end, events);
+    } else {
+      return false;
+    }
+    return true;
+  };
+  std::erase_if(live_, over);
+  if (std::exchange(unwanted_, false)) std::erase_if(waiting_, over);
+}
+
+void Scheduler::admit() {
+  while (!waiting_.empty() && static_cast<int>(live_.size()) < limits_.max_sequences) {
+    live_.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+    Sequence& sequence = *live_.back();
+    sequence.admitted = ++admissions_;
+    sequence.failure = attempt([&] { start(sequence); });
+  }
+}
+
+void Scheduler::start(Sequence& sequence) {
+  const GenerateRequest& request = sequence.request;
+  const int n_vq = backend_.lm->config().n_vq;
+  const int books = request.sampling.n_vq > 0 ? request.sampling.n_vq : n_vq;
+  int samples = 0;
+  if (request.want_audio) {
+    const CodecConfig& codec = backend_.codec->config();
+    samples = codec.frame_samples * codec.channels;
+    sequence.decoder = backend_.codec->create_decoder();
+  }
+  sequence.chunker = Chunker(request.chunks, samples, request.want_codes ? books : 0);
+  sequence.codes.resize(static_cast<size_t>(n_vq));
+  prefill_->admit(sequence);
+}
+
+void Scheduler::step() {
+  speaking_.clear();
+  rows_before_.clear();
+  frames_.clear();
+  const Time from = Clock::now();
+  for (const auto& sequence : live_) {
+    if (sequence->phase != Phase::kSpeaking || sequence->failure) continue;
+    sequence->note_pause(from);
+    if (!ready(*sequence)) continue;
+    speaking_.push_back(sequence.get());
+    rows_before_.push_back(sequence->lm->rows());
+    frames_.push_back({.sequence = sequence->lm.get(),
+                       .sampling = &sequence->request.sampling,
+                       .codes = sequence->codes.data()});
+  }
+  if (speaking_.empty()) return;
+
+  const auto untouched = [&](size_t i) {
+    const LmSequence& lm = *speaking_[i]->lm;
+    return lm.rows() == rows_before_[i] && lm.frames() == speaking_[i]->stats.frames;
+  };
+  attempt_batch(
+      std::span(frames_), [&](std::span<FrameItem> items) { backend_.lm->step(items); }, untouched,
+      [&](size_t i, const Failure& failure) { speaking_[i]->failure = failure; });
+  const double ms = ms_between(from, Clock::now());
+
+  int drawn = 0;
+  for (size_t i = 0; i < speaking_.size(); ++i) {
+    Sequence& sequence = *speaking_[i];
+    sequence.stats.frame_ms += ms;
+    if (sequence.failure) continue;
+    if (frames_[i].failed) {
+      sequence.failure = {"engine_failed", "The model's numbers stopped being finite at frame " +
+                                               std::to_string(sequence.stats.frames) + "."};
+      continue;
+    }
+    if (frames_[i].stopped) {
+      sequence.end = FinishReason::kStop;
+      continue;
+    }
+    ++drawn;
+    if (++sequence.stats.frames == sequence.request.max_frames) {
+      sequence.end = FinishReason::kLength;
+    }
+  }
+  book_.step_took(ms, drawn);
+}
+
+void Scheduler::decode() {
+  decodes_.clear();
+  decoding_.clear();
+  for (size_t i = 0; i < speaking_.size(); ++i) {
+    Sequence& sequence = *speaking_[i];
+    if (sequence.failure || frames_[i].stopped || !sequence.decoder) continue;
+    const int books = sequence.request.sampling.n_vq;
+    const int n_codebooks = backend_.codec->config().n_codebooks;
+    decodes_.push_back({.stream = sequence.decoder.get(),
+                        .codes = sequence.codes.data(),
+                        .n_frames = 1,
+                        .n_books = books > 0 ? std::min(books, n_codebooks) : n_codebooks,
+                        .pcm = sequence.chunker.next_pcm()});
+    decoding_.push_back(&sequence);
+  }
+  if (decoding_.empty()) return;
+  const Time from = Clock::now();
+  attempt_batch(
+      std::span(decodes_), [&](std::span<DecodeItem> items) { backend_.codec->decode(items); },
+      [](size_t) { return true; },
+      [&](size_t i, const Failure& failure) { decoding_[i]->failure = failure; });
+  const double ms = ms_between(from, Clock::now());
+  for (Sequence* sequence : decoding_) sequence->stats.codec_ms += ms;
+  book_.codec_took(ms);
+}
+
+void Scheduler::gather(std::vector<Event>& events) {
+  const Time now = Clock::now();
+  for (size_t i = 0; i < speaking_.size(); ++i) {
+    Sequence& sequence = *speaking_[i];
+    if (sequence.failure) continue;
+    Chunker& chunker = sequence.chunker;
+    if (!frames_[i].stopped) chunker.add(sequence.codes.data());
+    if (chunker.empty() || !(chunker.full() || sequence.end)) continue;
+    events.push_back(chunker.take(sequence.id));
+    sequence.delivered += events.back().frames;
+    if (!sequence.first_audio) {
+      sequence.first_audio = now;
+      sequence.stats.first_audio_ms = ms_between(sequence.submitted, now);
+    }
+  }
+}
+
+void Scheduler::fail_all(const Failure& failure, std::vector<Event>& events) {
+  for (const auto& sequence : live_) {
+    if (!sequence->failure) sequence->failure = failure;
+  }
+  sweep(events);
+}
+
+void Scheduler::finish(Sequence& sequence, FinishReason reason, std::vector<Event>& events) {
+  if (prefill_) prefill_->leave(sequence);
+  by_id_.erase(sequence.id);
+  const Time now = Clock::now();
+  sequence.end_pause(now);
+  if (!sequence.started) sequence.stats.queue_ms = ms_between(sequence.submitted, now);
+  sequence.stats.total_ms = ms_between(sequence.submitted, now);
+  Event done;
+  done.kind = Event::Kind::kDone;
+  done.id = sequence.id;
+  done.reason = reason;
+  if (reason == FinishReason::kError) {
+    done.error_code = sequence.failure->code;
+    done.error_message = sequence.failure->message;
+  }
+  done.stats = sequence.stats;
+  events.push_back(std::move(done));
+  book_.update([&](EngineStats& stats) { count_end(stats, reason); });
+}
+
+void Scheduler::report(EngineStats& stats) const {
+  stats.live = static_cast<int>(live_.size());
+  stats.waiting = static_cast<int>(waiting_.size());
+  stats.voice_cache_bytes = cache_.bytes();
+  stats.voice_cache_entries = cache_.entries();
+  stats.voice_cache_evictions = cache_.evictions();
+  stats.sequence_bytes = 0;
+  stats.lead_ms_min = 0;
+  const Time now = Clock::now();
+  bool any = false;
+  for (const auto& sequence : live_) {
+    if (sequence->lm) stats.sequence_bytes += sequence->lm->bytes();
+    if (sequence->decoder) stats.sequence_bytes += sequence->decoder->bytes();
+    if (!sequence->first_audio || !sequence->decoder) continue;
+    const CodecConfig& codec = backend_.codec->config();
+    const double spoken = 1000.0 * sequence->delivered * codec.frame_samples / codec.sample_rate;
+    const double lead = spoken - ms_between(*sequence->first_audio, now);
+    stats.lead_ms_min = any ? std::min(stats.lead_ms_min, lead) : lead;
+    any = true;
+  }
+}
+
+}  // namespace sonant

@@ -1,0 +1,73 @@
+// Decides what is computed next. Lives on one thread and owns every request that has been taken
+// in. A tick is short and bounded: requests that are no longer wanted go first, then one slice of
+// reference encoding, one slice of prompts, and one frame for every sequence whose reader keeps
+// up. A prompt that completes speaks in the same tick.
+//
+// All live sequences fit one batch, so none has to be chosen over another here; who may be live
+// is first come, first served.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/audio_jobs.h"
+#include "engine/prefill.h"
+#include "engine/request.h"
+
+namespace sonant {
+
+class Scheduler {
+ public:
+  Scheduler(Backend& backend, const EngineLimits& limits, StatsBook& book);
+
+  void submit(std::unique_ptr<Sequence> sequence);
+  void submit(std::unique_ptr<AudioJob> job) { jobs_.submit(std::move(job)); }
+  void cancel(RequestId id);
+  void consumed(RequestId id, int frames);
+
+  // Whether tick() would do anything.
+  bool busy() const;
+  // One round of work; its events are appended in the order of each request.
+  void tick(std::vector<Event>& events);
+  void cancel_all(std::vector<Event>& events);
+  // Ends all live sequences: tick() threw, so nobody knows what state they are in.
+  void fail_all(const Failure& failure, std::vector<Event>& events);
+
+  int sequences() const { return static_cast<int>(live_.size() + waiting_.size()); }
+  int jobs() const { return jobs_.count(); }
+  // Writes the gauges: live sequences, their bytes, the cache.
+  void report(EngineStats& stats) const;
+
+ private:
+  bool ready(const Sequence& sequence) const;
+  void sweep(std::vector<Event>& events);
+  void admit();
+  void start(Sequence& sequence);
+  void step();
+  void decode();
+  void gather(std::vector<Event>& events);
+  void finish(Sequence& sequence, FinishReason reason, std::vector<Event>& events);
+
+  Backend& backend_;
+  const EngineLimits limits_;
+  StatsBook& book_;
+  VoiceCache cache_;
+  std::optional<Prefill> prefill_;  // empty without a language model
+  AudioJobs jobs_;
+  uint64_t admissions_ = 0;
+  bool unwanted_ = false;  // some sequence is cancelled or has failed
+  std::deque<std::unique_ptr<Sequence>> waiting_;
+  std::vector<std::unique_ptr<Sequence>> live_;
+  std::unordered_map<RequestId, Sequence*> by_id_;
+
+  // Scratch of a tick: the sequences that make a frame in it, and what the backend is given.
+  std::vector<Sequence*> speaking_;
+  std::vector<int> rows_before_;
+  std::vector<FrameItem> frames_;
+  std::vector<DecodeItem> decodes_;
+  std::vector<Sequence*> decoding_;
+};
+
+}  // namespace sonant
