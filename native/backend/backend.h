@@ -6,7 +6,9 @@
 //  - Results for a sequence never depend on what else is in the batch, on how a prompt was cut
 //    into slices, or on the number of threads.
 //  - Destroying a sequence or stream releases all it held; it may outlive no backend.
-//  - Failures throw Error; the sequences of that call are then unusable, all others are not.
+//  - Failures throw. Of the call's own sequences, those whose rows() and frames() have not moved may
+//    be tried again, and so may streams after Error("bad_request"), which comes before any work;
+//    the rest of the call is unusable. Everything outside of the call is unaffected.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,9 @@
 // The CPU kernels against plain loops in double precision, for every instruction set this machine has,
 // and against each other.
+#include <atomic>
+#include <chrono>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "backend/cpu/kernels.h"
@@ -189,35 +192,40 @@ TEST(kernels_refuse_a_set_the_machine_lacks) {
   CHECK(std::string(select_kernels("generic").name) == "portable");
 }
 
-TEST(team_runs_every_member_and_orders_phases) {
+TEST(team_does_every_task_once_and_orders_phases) {
   for (const int size : {1, 2, 5}) {
     ThreadTeam team(size);
-    std::vector<int> written(size), seen(size);
-    for (int round = 1; round <= 200; round++) {
-      team.run([&](int member) {
-        written[member] = round;
-        team.barrier();
-        int all = 0;
-        for (const int w : written) all += w == round;
-        seen[member] = all;
-        team.barrier();
-        written[member] = -1;
+    std::vector<int> first(40), second(7);
+    std::atomic<int> wrong{0};
+    for (int round = 1; round <= 300; round++) {
+      team.run([&](ThreadTeam::Member& me) {
+        team.phase(me, 40, [&](int i) { first[i]++; });
+        team.phase(me, 0, [&](int) { wrong++; });
+        team.phase(me, 7, [&](int i) {
+          for (const int n : first) wrong += n != round;  // all of the phase before is visible
+          second[i]++;
+        });
+        team.phase(me, 1, [&](int) {
+          for (const int n : second) wrong += n != round;
+        });
       });
-      for (const int s : seen) CHECK(s == size);
+      CHECK(second[6] == round);
     }
+    CHECK_EQUAL(wrong.load(), 0);
   }
 }
 
-TEST(team_shares_cover_everything_once) {
-  for (const int count : {0, 1, 7, 48, 144})
-    for (const int members : {1, 2, 3, 16})
-      for (const int unit : {1, 2}) {
-        int at = 0;
-        for (int m = 0; m < members; m++) {
-          const Share part = share(count, m, members, unit);
-          CHECK(part.begin == at && part.end >= part.begin && (part.begin % unit == 0 || part.begin == count));
-          at = part.end;
-        }
-        CHECK(at == count);
-      }
+// A member that is held up outside of any task must not hold up the others.
+TEST(team_goes_on_without_a_member_that_sleeps) {
+  ThreadTeam team(3);
+  std::atomic<bool> finished{false};
+  std::atomic<int> tasks{0};
+  team.run([&](ThreadTeam::Member& me) {
+    if (me.index != 0)
+      for (int i = 0; i < 2000 && !finished; i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int phase = 0; phase < 50; phase++) team.phase(me, 9, [&](int) { tasks++; });
+    if (me.index == 0) finished = true;
+  });
+  CHECK(finished);
+  CHECK_EQUAL(tasks.load(), 450);
 }

@@ -139,35 +139,29 @@ void CpuCodec::decode_frame(const std::vector<DecodeItem*>& items, int frame) {
   latent_.reserve(static_cast<size_t>(n) * ld_latent);
   for (int i = 0; i < n; i++) sum_codes(items[i]->codes + static_cast<size_t>(frame) * items[i]->n_books, items[i]->n_books, sum_.row(i));
 
-  context_.team.run([&](int member) {
-    const int members = context_.team.size();
-    const Share p = share(quantizer_out_.panels(), member, members, 2);
-    quantizer_out_.apply(sum_.view(), n, p.begin, p.end, latent_.data(), ld_latent);
-    context_.team.barrier();
-    // Splits one vector [out][patch] into `patch` steps of [out].
-    const auto split = [](const float* from, int patch, int step, int size, float* to) {
-      for (int c = 0; c < size; c++) to[c] = from[static_cast<size_t>(c) * patch + step];
-    };
+  ActivationBuffer unused;  // fp32 input is multiplied where it lies
+  context_.team.run([&](Member& me) {
+    multiply(context_, me, {sum_.row(0), sum_.ld(), n, config_.rvq_dim}, quantizer_out_, unused, unused, latent_.data(), ld_latent,
+             [&](int begin, int end) {
+               for (int i = 0; i < n; i++)
+                 context_.kernels.add_bias(latent_.data() + static_cast<size_t>(i) * ld_latent + begin, &weights_.quantizer_out.bias[begin],
+                                           end - begin);
+             });
     for (size_t s = 0; s < decoder_.size(); s++) {
       CodecStageRunner& stage = *decoder_[s];
-      const int patch = stage.config().patch;
-      const Share rows = share(stage.rows(), member, members);
-      for (int r = rows.begin; r < rows.end; r++) {
+      const int patch = stage.config().patch, size = stage.config().in_dim;
+      context_.team.phase(me, stage.rows(), [&](int r) {  // one vector [size][patch] becomes `patch` steps of [size]
         const float* from = s == 0 ? latent_.data() + static_cast<size_t>(r / patch) * ld_latent : decoder_[s - 1]->output(r / patch);
-        split(from, patch, r % patch, stage.config().in_dim, stage.input(r));
-        if (s == 0)
-          for (int c = 0; c < stage.config().in_dim; c++) stage.input(r)[c] += weights_.quantizer_out.bias[static_cast<size_t>(c) * patch + r % patch];
-      }
-      context_.team.barrier();
-      stage.run(member);
+        for (int c = 0; c < size; c++) stage.input(r)[c] = from[static_cast<size_t>(c) * patch + r % patch];
+      });
+      stage.run(me);
     }
     const CodecStageRunner& last = *decoder_.back();
     const int steps = last.config().steps_per_frame, patch = config_.decoder_final_patch;
-    const Share rows = share(last.rows(), member, members);
-    for (int r = rows.begin; r < rows.end; r++) {
+    context_.team.phase(me, last.rows(), [&](int r) {
       float* out = items[r / steps]->pcm + static_cast<size_t>(frame) * config_.frame_samples * config_.channels;
       std::memcpy(out + static_cast<size_t>(r % steps) * patch, last.output(r), static_cast<size_t>(patch) * 4);
-    }
+    });
   });
   for (const DecodeItem* item : items) static_cast<Stream*>(item->stream)->frames++;
 }
@@ -199,8 +193,8 @@ void CpuCodec::encode_frame(const std::vector<EncodeItem*>& items, int frame) {
   const int ld_residual = quantizer_in_.padded_n();
   residual_.reserve(static_cast<size_t>(n) * ld_residual);
 
-  context_.team.run([&](int member) {
-    const int members = context_.team.size();
+  ActivationBuffer unused;  // fp32 input is multiplied where it lies
+  context_.team.run([&](Member& me) {
     // Joins `patch` steps into one vector [size][patch].
     const auto join = [](const CodecStageRunner& from, int first, int patch, int size, float* to) {
       for (int j = 0; j < patch; j++)
@@ -209,31 +203,24 @@ void CpuCodec::encode_frame(const std::vector<EncodeItem*>& items, int frame) {
     for (size_t s = 0; s < encoder_.size(); s++) {
       CodecStageRunner& stage = *encoder_[s];
       const int patch = stage.config().patch, steps = stage.config().steps_per_frame;
-      const Share rows = share(stage.rows(), member, members);
-      for (int r = rows.begin; r < rows.end; r++) {
-        if (s == 0) {  // samples, channels interleaved
-          const float* pcm = items[r / steps]->pcm + static_cast<size_t>(frame) * config_.frame_samples * config_.channels;
-          std::memcpy(stage.input(r), pcm + static_cast<size_t>(r % steps) * patch, static_cast<size_t>(patch) * 4);
-        } else {
-          join(*encoder_[s - 1], r * patch, patch, stage.config().in_dim / patch, stage.input(r));
-        }
-      }
-      context_.team.barrier();
-      stage.run(member);
+      context_.team.phase(me, stage.rows(), [&](int r) {
+        if (s > 0) return join(*encoder_[s - 1], r * patch, patch, stage.config().in_dim / patch, stage.input(r));
+        const float* pcm = items[r / steps]->pcm + static_cast<size_t>(frame) * config_.frame_samples * config_.channels;
+        std::memcpy(stage.input(r), pcm + static_cast<size_t>(r % steps) * patch, static_cast<size_t>(patch) * 4);
+      });
+      stage.run(me);
     }
-    const Share own = share(n, member, members);
     const int patch = config_.encoder_final_patch;
-    for (int i = own.begin; i < own.end; i++) {
+    context_.team.phase(me, n, [&](int i) {
       join(*encoder_.back(), i * patch, patch, config_.code_dim / patch, latent_in_.row(i));
       if (items[i]->hidden)
         std::memcpy(items[i]->hidden + static_cast<size_t>(frame) * config_.code_dim, latent_in_.row(i), static_cast<size_t>(config_.code_dim) * 4);
-    }
-    context_.team.barrier();
-    const Share p = share(quantizer_in_.panels(), member, members, 2);
-    quantizer_in_.apply(latent_in_.view(), n, p.begin, p.end, residual_.data(), ld_residual);
-    context_.team.barrier();
-    for (int i = own.begin; i < own.end; i++)
+    });
+    multiply(context_, me, {latent_in_.row(0), latent_in_.ld(), n, config_.code_dim}, quantizer_in_, unused, unused, residual_.data(), ld_residual,
+             [](int, int) {});
+    context_.team.phase(me, n, [&](int i) {
       quantise(items[i]->codes + static_cast<size_t>(frame) * config_.n_codebooks, residual_.data() + static_cast<size_t>(i) * ld_residual);
+    });
   });
   for (const EncodeItem* item : items) static_cast<Stream*>(item->stream)->frames++;
 }

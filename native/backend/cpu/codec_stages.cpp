@@ -33,7 +33,7 @@ CodecStageRunner::CodecStageRunner(const Context& context, const CodecStage& con
 
 void CodecStageRunner::begin(const std::vector<StageState*>& streams, const std::vector<int64_t>& frames) {
   const int steps = config_.steps_per_frame;
-  rows_.clear();
+  std::vector<Row> batch;
   int64_t most = 0;
   int most_slots = 0;
   for (size_t s = 0; s < streams.size(); s++) {
@@ -42,31 +42,29 @@ void CodecStageRunner::begin(const std::vector<StageState*>& streams, const std:
     streams[s]->cache.reserve(slots);
     for (int64_t position = start; position < end; position++) {
       const int64_t first = std::max<int64_t>(0, position - config_.window + 1);
-      rows_.push_back({&streams[s]->cache, static_cast<int>(position), static_cast<int>(position % capacity_),
+      batch.push_back({&streams[s]->cache, static_cast<int>(position), static_cast<int>(position % capacity_),
                        static_cast<int>(first % capacity_), static_cast<int>(position % capacity_) + 1, slots});
     }
     most = std::max(most, end);
     most_slots = std::max(most_slots, slots);
   }
+  rows_.assign(std::move(batch));
   const int m = rows();
   rope_.reserve(static_cast<int>(most));
   ws_.reserve(shape_, m, most_slots, context_.team.size());
-  ws_.set_rows(rows_.data(), m);
   in_.reserve(m, config_.in_dim);
   ld_out_ = output_proj_.padded_n();
   out_.reserve(static_cast<size_t>(m) * ld_out_);
 }
 
-void CodecStageRunner::run(int member) {
-  const int m = rows(), members = context_.team.size();
-  const Share in = share(input_proj_.panels(), member, members, 2);
-  input_proj_.apply(in_.view(), m, in.begin, in.end, ws_.x.data(), ws_.ldx);
-  context_.team.barrier();
+void CodecStageRunner::run(Member& me) {
+  const int m = rows();
+  Workspace::Own& own = ws_.own[me.index];
+  const auto nothing_more = [](int, int) {};
+  multiply(context_, me, {in_.row(0), in_.ld(), m, config_.in_dim}, input_proj_, own.norm, in_, ws_.x.data(), ws_.ldx, nothing_more);
   for (size_t layer = 0; layer < blocks_.size(); layer++)
-    run_block(context_, member, shape_, blocks_[layer], static_cast<int>(layer), rope_, ws_);
-  const Share out = share(output_proj_.panels(), member, members, 2);
-  output_proj_.apply({ws_.x.data(), ws_.ldx, {}}, m, out.begin, out.end, out_.data(), ld_out_);
-  context_.team.barrier();
+    run_block(context_, me, shape_, blocks_[layer], static_cast<int>(layer), rope_, rows_, ws_);
+  multiply(context_, me, {ws_.x.data(), ws_.ldx, m, config_.d_model}, output_proj_, own.norm, ws_.norm, out_.data(), ld_out_, nothing_more);
 }
 
 }  // namespace sonant::cpu

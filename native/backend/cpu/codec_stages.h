@@ -28,9 +28,9 @@ class CodecStageRunner {
   // The stage's input of row i [in_dim]; rows are [stream][step].
   float* input(int i) { return in_.row(i); }
   const float* output(int i) const { return out_.data() + static_cast<size_t>(i) * ld_out_; }
-  int rows() const { return static_cast<int>(rows_.size()); }
-  // On every member, with all inputs complete and visible; on return all outputs are.
-  void run(int member);
+  int rows() const { return rows_.size(); }
+  // On every member: from inputs to outputs, in phases.
+  void run(Member& me);
 
  private:
   const Context context_;
@@ -42,7 +42,7 @@ class CodecStageRunner {
   std::vector<Block> blocks_;
   RopeTable rope_;
   Workspace ws_;
-  std::vector<Row> rows_;
+  RowSet rows_;
   ActivationBuffer in_;
   Buffer<float> out_;
   int ld_out_ = 0;

@@ -133,31 +133,29 @@ void CpuLanguageModel::embed(const int32_t* row, float* out, float* code) const 
 // Rows of one sequence stand together and in order. Leaves each sequence's last hidden state in it.
 void CpuLanguageModel::run_global(const std::vector<GlobalRow>& batch) {
   const int m = static_cast<int>(batch.size()), d = config_.d_model;
-  rows_.clear();
+  std::vector<Row> rows;
   int most = 0;
   for (const GlobalRow& item : batch) {
     const int position = item.sequence->row_count++;
     item.sequence->cache.reserve(position + 1);
-    rows_.push_back({&item.sequence->cache, position, position, 0, position + 1, position + 1});
+    rows.push_back({&item.sequence->cache, position, position, 0, position + 1, position + 1});
     most = std::max(most, position + 1);
   }
   rope_.reserve(most);
   global_ws_.reserve(global_.shape, m, most, context_.team.size());
-  global_ws_.set_rows(rows_.data(), m);
+  global_rows_.assign(std::move(rows));
   for (const GlobalRow& item : batch) item.sequence->hidden.resize(d);
-  context_.team.run([&](int member) {
-    const Share own = share(m, member, context_.team.size());
-    for (int i = own.begin; i < own.end; i++) embed(batch[i].row, global_ws_.row(i), global_ws_.members[member].norm.row(0));
-    context_.team.barrier();
+  context_.team.run([&](Member& me) {
+    context_.team.phase(me, m, [&](int i) { embed(batch[i].row, global_ws_.row(i), global_ws_.own[me.index].norm.row(0)); });
     for (size_t layer = 0; layer < global_.blocks.size(); layer++)
-      run_block(context_, member, global_.shape, global_.blocks[layer], static_cast<int>(layer), rope_, global_ws_);
-    for (int i = own.begin; i < own.end; i++) {
+      run_block(context_, me, global_.shape, global_.blocks[layer], static_cast<int>(layer), rope_, global_rows_, global_ws_);
+    context_.team.phase(me, m, [&](int i) {
       const bool last = i + 1 == m || batch[i + 1].sequence != batch[i].sequence;
-      if (!last && !batch[i].hidden) continue;
+      if (!last && !batch[i].hidden) return;
       float* out = last ? batch[i].sequence->hidden.data() : batch[i].hidden;
       context_.kernels.layer_norm(global_ws_.row(i), global_.norm_w.data(), global_.norm_b.data(), d, config_.layer_norm_eps, out);
       if (last && batch[i].hidden) std::memcpy(batch[i].hidden, out, static_cast<size_t>(d) * 4);
-    }
+    });
   });
 }
 
@@ -212,7 +210,7 @@ void CpuLanguageModel::decide(Frame& frame, const float* hidden) {
     const float u = philox_uniform(sampling.seed, static_cast<uint32_t>(frame.sequence->frame_count), 0, sampling.segment);
     item.stopped = !sample_continue(go, stop, sampling, u);
   }
-  frame.active = !item.failed && !item.stopped;
+  frame.begun = frame.active = !item.failed && !item.stopped;
 }
 
 void CpuLanguageModel::draw(Frame& frame, int book, const float* logits) {
@@ -236,18 +234,6 @@ void CpuLanguageModel::draw(Frame& frame, int book, const float* logits) {
   item.codes[book] = code;
 }
 
-// The rows through all local layers and the final norm, into head_in_ (quantised when the heads are).
-void CpuLanguageModel::local_pass(int member, const std::vector<Row>& rows, int stride) {
-  for (size_t layer = 0; layer < local_.blocks.size(); layer++)
-    run_block(context_, member, local_.shape, local_.blocks[layer], static_cast<int>(layer), rope_, local_ws_);
-  const Share own = share(static_cast<int>(rows.size()) / stride, member, context_.team.size());
-  for (int i = own.begin; i < own.end; i++) {
-    context_.kernels.layer_norm(local_ws_.row(i * stride + stride - 1), local_.norm_w.data(), local_.norm_b.data(), config_.d_model,
-                                config_.layer_norm_eps, head_in_.row(i));
-    if (heads_[0].quantised()) head_in_.quantise(context_.kernels, i);
-  }
-}
-
 void CpuLanguageModel::run_local(std::span<FrameItem> items) {
   const int n = static_cast<int>(items.size()), d = config_.d_model, n_vq = config_.n_vq;
   while (static_cast<int>(local_caches_.size()) < n) {
@@ -269,60 +255,56 @@ void CpuLanguageModel::run_local(std::span<FrameItem> items) {
   for (const Linear& head : heads_) widest = std::max(widest, head.padded_n());
   logits_.reserve(static_cast<size_t>(n) * widest);
   head_in_.reserve(n, d);
-  local_ws_.reserve(local_.shape, 2 * n, n_vq + 1, context_.team.size());
+  Workspace& ws = local_ws_;
+  ws.reserve(local_.shape, 2 * n, n_vq + 1, context_.team.size());
 
   // Positions 0 and 1 go together: position 1 is the chosen text id, the same whenever a frame is
   // made at all, and the work is dropped when the decision is to stop.
-  first_rows_.clear();
-  rows_.clear();
-  for (int i = 0; i < n; i++)
+  std::vector<Row> first, next;
+  for (int i = 0; i < n; i++) {
     for (int position = 0; position < 2; position++)
-      first_rows_.push_back({local_caches_[i].get(), position, position, 0, position + 1, position + 1});
-  for (int i = 0; i < n; i++) rows_.push_back({local_caches_[i].get(), 0, 0, 0, 0, 0});
-  local_ws_.set_rows(first_rows_.data(), 2 * n);
-  bool running = true;
+      first.push_back({local_caches_[i].get(), position, position, 0, position + 1, position + 1});
+    next.push_back({local_caches_[i].get(), 0, 0, 0, 0, 0});
+  }
+  first_rows_.assign(std::move(first));
+  next_rows_.assign(std::move(next));
 
-  context_.team.run([&](int member) {
-    const Share own = share(n, member, context_.team.size());
-    for (int i = own.begin; i < own.end; i++) {
-      std::memcpy(local_ws_.row(2 * i), frames_[i].sequence->hidden.data(), static_cast<size_t>(d) * 4);
-      std::memcpy(local_ws_.row(2 * i + 1), continue_row_.data(), static_cast<size_t>(d) * 4);
-    }
-    context_.team.barrier();
-    local_pass(member, first_rows_, 2);
-    float* first = local_ws_.members[member].norm.row(0);
-    for (int i = own.begin; i < own.end; i++) {
-      context_.kernels.layer_norm(local_ws_.row(2 * i), local_.norm_w.data(), local_.norm_b.data(), d, config_.layer_norm_eps, first);
-      decide(frames_[i], first);
-    }
-    context_.team.barrier();
-    if (member == 0) {
-      running = std::any_of(frames_.begin(), frames_.end(), [](const Frame& frame) { return frame.active; });
-      local_ws_.set_rows(rows_.data(), n);
-    }
-    context_.team.barrier();
-    for (int book = 0; running && book < books; book++) {
-      const Linear& head = heads_[book];
-      const Share p = share(head.panels(), member, context_.team.size(), 2);
-      head.apply(head_in_.view(), n, p.begin, p.end, logits_.data(), widest);
-      context_.team.barrier();
-      for (int i = own.begin; i < own.end; i++) {
+  context_.team.run([&](Member& me) {
+    Workspace::Own& own = ws.own[me.index];
+    const auto pass = [&](const RowSet& rows) {
+      for (size_t layer = 0; layer < local_.blocks.size(); layer++)
+        run_block(context_, me, local_.shape, local_.blocks[layer], static_cast<int>(layer), rope_, rows, ws);
+    };
+    context_.team.phase(me, n, [&](int i) {
+      std::memcpy(ws.row(2 * i), frames_[i].sequence->hidden.data(), static_cast<size_t>(d) * 4);
+      std::memcpy(ws.row(2 * i + 1), continue_row_.data(), static_cast<size_t>(d) * 4);
+    });
+    pass(first_rows_);
+    context_.team.phase(me, n, [&](int i) {
+      float* hidden = own.norm.row(0);
+      context_.kernels.layer_norm(ws.row(2 * i), local_.norm_w.data(), local_.norm_b.data(), d, config_.layer_norm_eps, hidden);
+      decide(frames_[i], hidden);
+    });
+    // `stopped` and `failed` are settled for good by the phase above, so every member sees the same.
+    if (std::none_of(frames_.begin(), frames_.end(), [](const Frame& frame) { return frame.begun; })) return;
+    for (int book = 0; book < books; book++) {
+      // The rows whose last position this is: every second one after the first pass.
+      const int stride = book == 0 ? 2 : 1;
+      const Input input{ws.row(stride - 1), ws.ldx * stride, n, d, &local_.norm_w, &local_.norm_b, config_.layer_norm_eps};
+      multiply(context_, me, input, heads_[book], own.norm, head_in_, logits_.data(), widest, [](int, int) {});
+      context_.team.phase(me, n, [&](int i) {
         Frame& frame = frames_[i];
         if (frame.active) draw(frame, book, logits_.data() + static_cast<size_t>(i) * widest);
-        if (book + 1 == books) continue;
+        if (book + 1 == books) return;
         // A frame that is over keeps its place in the batch with some valid input; nobody reads it.
         const int code = frame.active ? frame.item->codes[book] : 0;
-        if (code == config_.audio_pad_id) std::memset(local_ws_.row(i), 0, static_cast<size_t>(d) * 4);
-        else read_rows_f32(weights_.audio_embeddings[book], code, 1, local_ws_.row(i));
-        const int position = book + 2;
-        rows_[i].position = rows_[i].slot = position;
-        rows_[i].hi = rows_[i].slots = position + 1;
-      }
-      context_.team.barrier();
-      if (book + 1 < books) {
-        local_pass(member, rows_, 1);
-        context_.team.barrier();
-      }
+        if (code == config_.audio_pad_id) std::memset(ws.row(i), 0, static_cast<size_t>(d) * 4);
+        else read_rows_f32(weights_.audio_embeddings[book], code, 1, ws.row(i));
+        Row& row = next_rows_.rows[i];
+        row.position = row.slot = book + 2;
+        row.hi = row.slots = book + 3;
+      });
+      if (book + 1 < books) pass(next_rows_);
     }
   });
 

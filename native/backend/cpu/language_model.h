@@ -41,7 +41,8 @@ class CpuLanguageModel final : public LanguageModel {
     FrameItem* item;
     Sequence* sequence;
     SamplerScratch* scratch;
-    bool active;
+    bool active;         // still drawing
+    bool begun = false;  // the decision was to make a frame
   };
 
   Stack make_stack(const std::vector<LmLayerWeights>& layers, const Tensor& norm_w, const Tensor& norm_b, Precision precision);
@@ -49,7 +50,6 @@ class CpuLanguageModel final : public LanguageModel {
   void embed(const int32_t* row, float* out, float* scratch) const;
   void run_global(const std::vector<GlobalRow>& batch);
   void run_local(std::span<FrameItem> items);
-  void local_pass(int member, const std::vector<Row>& rows, int stride);
   void decide(Frame& frame, const float* hidden);
   void draw(Frame& frame, int book, const float* logits);
 
@@ -62,7 +62,8 @@ class CpuLanguageModel final : public LanguageModel {
   RopeTable rope_;
   KvShape global_kv_, local_kv_;
   Workspace global_ws_, local_ws_;
-  std::vector<Row> rows_, first_rows_;
+  RowSet global_rows_;
+  RowSet first_rows_, next_rows_;  // of the local transformer: positions 0 and 1, then one position at a time
   std::vector<Frame> frames_;
   std::vector<std::unique_ptr<KvCache>> local_caches_;  // one for each place in a batch, rewritten for every frame
   std::vector<SamplerScratch> scratch_;

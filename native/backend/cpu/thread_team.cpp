@@ -1,7 +1,5 @@
 #include "backend/cpu/thread_team.h"
 
-#include <algorithm>
-
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -13,18 +11,17 @@ namespace sonant::cpu {
 
 namespace {
 
-// At most some 50 microseconds: longer than a phase, shorter than a scheduler's time slice.
-constexpr int kMaxSpins = 4000, kMinSpins = 30;
+constexpr uint32_t kOpen = 1u << 31;
 
-inline void pause() {
+}  // namespace
+
+void ThreadTeam::pause() {
 #if defined(__x86_64__)
   _mm_pause();
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
 }
-
-}  // namespace
 
 ThreadTeam::ThreadTeam(int size) : size_(std::max(1, size)), spins_(size > default_threads() ? kMinSpins : kMaxSpins) {
   for (int i = 1; i < size_; i++) threads_.emplace_back([this, i] { work(i); });
@@ -37,58 +34,37 @@ ThreadTeam::~ThreadTeam() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void ThreadTeam::wait_while(std::atomic<uint32_t>& value, uint32_t old) {
-  const int spins = spins_.load(std::memory_order_relaxed);
-  for (int i = 0; i < spins; i++) {
-    if (value.load(std::memory_order_acquire) != old) {
-      if (spins < kMaxSpins) spins_.store(std::min(kMaxSpins, spins + spins / 16 + 1), std::memory_order_relaxed);
-      return;
-    }
-    pause();
-  }
-  spins_.store(std::max(kMinSpins, spins - spins / 4), std::memory_order_relaxed);
-  while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
-}
-
-void ThreadTeam::work(int member) {
+void ThreadTeam::work(int index) {
   uint32_t seen = 0;
   for (;;) {
     wait_while(epoch_, seen);
-    seen++;
+    seen = epoch_.load(std::memory_order_acquire);
     if (stop_.load()) return;
-    (*fn_)(member);
-    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      done_.fetch_add(1, std::memory_order_release);
-      done_.notify_one();
+    // Joins only while the run is open; whoever comes too late waits for the next one.
+    uint32_t inside = inside_.load(std::memory_order_acquire);
+    while ((inside & kOpen) && !inside_.compare_exchange_weak(inside, inside + 1, std::memory_order_acq_rel)) {
     }
+    if (!(inside & kOpen)) continue;
+    Member me{index, first_phase_};
+    (*fn_)(me);
+    if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1) inside_.notify_one();
   }
 }
 
-void ThreadTeam::run(const std::function<void(int)>& fn) {
-  if (size_ == 1) return fn(0);
-  const uint32_t done = done_.load(std::memory_order_acquire);
+void ThreadTeam::run(const std::function<void(Member&)>& fn) {
+  Member me{0, static_cast<uint32_t>(ticket_.load(std::memory_order_relaxed) >> 32)};
+  if (size_ == 1) return fn(me);
   fn_ = &fn;
-  running_.store(size_, std::memory_order_relaxed);
+  first_phase_ = me.at;
+  inside_.store(kOpen, std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
-  fn(0);
-  if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    done_.fetch_add(1, std::memory_order_release);
-    return;
+  fn(me);
+  uint32_t inside = inside_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
+  while (inside != 0) {
+    wait_while(inside_, inside);
+    inside = inside_.load(std::memory_order_acquire);
   }
-  wait_while(done_, done);
-}
-
-void ThreadTeam::barrier() {
-  if (size_ == 1) return;
-  const uint32_t phase = phase_.load(std::memory_order_acquire);
-  if (arrived_.fetch_add(1, std::memory_order_acq_rel) == size_ - 1) {
-    arrived_.store(0, std::memory_order_relaxed);
-    phase_.fetch_add(1, std::memory_order_release);
-    phase_.notify_all();
-    return;
-  }
-  wait_while(phase_, phase);
 }
 
 int default_threads() {

@@ -31,97 +31,89 @@ void ActivationBuffer::reserve(int m, int k) {
   view_ = {values_.data(), ld_, {q_.data(), scale_.data(), offset_.data(), ld_, groups}};
 }
 
-void Workspace::reserve(const BlockShape& shape, int rows_wanted, int slots, int team) {
+void Workspace::reserve(const BlockShape& shape, int m, int slots, int members) {
   const auto pad = [](int n) { return (n + kPanel - 1) / kPanel * kPanel; };
   const int hd = shape.padded_head();
   ldx = pad(shape.d);
   ld_qkv = pad(3 * shape.d);
   ld_tmp = pad(std::max(shape.d, shape.ff));
-  x.reserve(static_cast<size_t>(rows_wanted) * ldx);
-  qkv.reserve(static_cast<size_t>(rows_wanted) * ld_qkv);
-  tmp.reserve(static_cast<size_t>(rows_wanted) * ld_tmp);
-  norm.reserve(rows_wanted, shape.d);
-  attention.reserve(rows_wanted, shape.d);
-  hidden.reserve(rows_wanted, shape.ff);
-  members.resize(team);
+  x.reserve(static_cast<size_t>(m) * ldx);
+  qkv.reserve(static_cast<size_t>(m) * ld_qkv);
+  tmp.reserve(static_cast<size_t>(m) * ld_tmp);
+  norm.reserve(m, shape.d);
+  attention.reserve(m, shape.d);
+  hidden.reserve(m, shape.ff);
+  own.resize(static_cast<size_t>(members));
   const size_t padded_slots = static_cast<size_t>(slots + kBlockSlots - 1) / kBlockSlots * kBlockSlots;
-  for (Member& member : members) {
-    member.norm.reserve(kRedundantRows, shape.d);
-    member.attention.reserve(kRedundantRows, shape.d);
-    member.hidden.reserve(kRedundantRows, shape.ff);
-    member.q.reserve(static_cast<size_t>(kTileRows) * hd);
-    member.k.reserve(static_cast<size_t>(2) * hd);
-    member.out.reserve(static_cast<size_t>(kTileRows) * hd);
-    member.scores.reserve(kTileRows * padded_slots);
+  for (Own& one : own) {
+    one.norm.reserve(kRedundantRows, shape.d);
+    one.attention.reserve(kRedundantRows, shape.d);
+    one.hidden.reserve(kRedundantRows, shape.ff);
+    one.q.reserve(static_cast<size_t>(kTileRows) * hd);
+    one.k.reserve(static_cast<size_t>(2) * hd);
+    one.out.reserve(static_cast<size_t>(kTileRows) * hd);
+    one.scores.reserve(kTileRows * padded_slots);
   }
 }
 
-void Workspace::set_rows(const Row* batch, int count) {
-  rows = batch;
-  m = count;
+void RowSet::assign(std::vector<Row> batch) {
+  rows = std::move(batch);
   tiles.clear();
   shared_caches = false;
-  for (int i = 0; i < m;) {
+  for (int i = 0; i < size();) {
     int end = i + 1;
-    while (end < m && end - i < kTileRows && rows[end].cache == rows[i].cache) end++;
+    while (end < size() && end - i < kTileRows && rows[end].cache == rows[i].cache) end++;
     shared_caches |= end - i > 1 || (i > 0 && rows[i - 1].cache == rows[i].cache);
     tiles.push_back({i, end - i});
     i = end;
   }
 }
 
-const Activations& prepare(const Context& context, int member, const float* source, int ld, int m, int n, const Vector* w,
-                           const Vector* b, float eps, const Linear& next, ActivationBuffer& own, ActivationBuffer& shared) {
-  const bool redundant = m <= kRedundantRows;
-  ActivationBuffer& target = redundant ? own : shared;
-  const Share rows = redundant ? Share{0, m} : share(m, member, context.team.size());
-  for (int i = rows.begin; i < rows.end; i++) {
-    const float* row = source + static_cast<size_t>(i) * ld;
-    if (w) {
-      context.kernels.layer_norm(row, w->data(), b->data(), n, eps, target.row(i));
-    } else if (row != target.row(i)) {
-      std::memcpy(target.row(i), row, static_cast<size_t>(n) * 4);
-    }
-    if (next.quantised()) target.quantise(context.kernels, i);
-  }
-  if (!redundant) context.team.barrier();
-  return target.view();
-}
-
 namespace {
 
+// What the tasks of one block's attention work on.
+struct Attention {
+  const Context& context;
+  const BlockShape& shape;
+  const int layer;
+  const RopeTable& rope;
+  const RowSet& set;
+  Workspace& ws;
+
+  void put(Workspace::Own& own, RowSet::Tile tile, int head) const;
+  void attend(Workspace::Own& own, RowSet::Tile tile, int head) const;
+};
+
 // Rotated keys, and values, of a tile's rows for one head into the caches.
-void put_rows(const Context& context, const BlockShape& shape, int layer, const RopeTable& rope, Workspace& ws,
-              Workspace::Member& own, Workspace::Tile tile, int head) {
+void Attention::put(Workspace::Own& own, RowSet::Tile tile, int head) const {
   const int hd = shape.padded_head();
   float* k = own.k.data();
   float* v = k + hd;
   for (int i = tile.first; i < tile.first + tile.count; i++) {
-    const Row& row = ws.rows[i];
+    const Row& row = set.rows[i];
     const float* qkv = ws.qkv.data() + static_cast<size_t>(i) * ws.ld_qkv + head * shape.head_dim;
     std::memcpy(k, qkv + shape.d, static_cast<size_t>(shape.head_dim) * 4);
     std::memcpy(v, qkv + 2 * shape.d, static_cast<size_t>(shape.head_dim) * 4);
     context.kernels.rope(k, rope.at(row.position), shape.head_dim);
-    const auto put = row.cache->shape().type == CacheType::kFp32 ? context.kernels.put_f32 : context.kernels.put_half;
-    put(k, v, hd, row.cache->head(layer, head, row.slot), row.slot % kBlockSlots);
+    const auto store = row.cache->shape().type == CacheType::kFp32 ? context.kernels.put_f32 : context.kernels.put_half;
+    store(k, v, hd, row.cache->head(layer, head, row.slot), row.slot % kBlockSlots);
   }
 }
 
-void attend_tile(const Context& context, const BlockShape& shape, int layer, const RopeTable& rope, Workspace& ws,
-                 Workspace::Member& own, Workspace::Tile tile, int head) {
+void Attention::attend(Workspace::Own& own, RowSet::Tile tile, int head) const {
   const int hd = shape.padded_head();
   const float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
   AttendArgs args;
   args.rows = tile.count;
   args.hd = hd;
-  const KvCache& cache = *ws.rows[tile.first].cache;
+  const KvCache& cache = *set.rows[tile.first].cache;
   args.blocks = cache.blocks();
   args.head_offset = cache.head_offset(layer, head);
   args.q = own.q.data();
   args.scores = own.scores.data();
   args.out = own.out.data();
   for (int i = 0; i < tile.count; i++) {
-    const Row& row = ws.rows[tile.first + i];
+    const Row& row = set.rows[tile.first + i];
     args.slots = std::max(args.slots, row.slots);
     args.lo[i] = row.lo;
     args.hi[i] = row.hi;
@@ -139,70 +131,53 @@ void attend_tile(const Context& context, const BlockShape& shape, int layer, con
 
 }  // namespace
 
-void run_block(const Context& context, int member, const BlockShape& shape, const Block& block, int layer, const RopeTable& rope,
-               Workspace& ws) {
+void run_block(const Context& context, Member& me, const BlockShape& shape, const Block& block, int layer, const RopeTable& rope,
+               const RowSet& set, Workspace& ws) {
   const Kernels& kernels = context.kernels;
-  ThreadTeam& team = context.team;
-  Workspace::Member& own = ws.members[member];
-  const int m = ws.m;
-  const auto panels = [&](const Linear& linear) { return share(linear.panels(), member, team.size(), 2); };
-  const auto columns = [](Share p, const Linear& linear) {
-    return Share{p.begin * kPanel, std::min(p.end * kPanel, linear.n())};
-  };
+  Workspace::Own& own = ws.own[me.index];
+  const int m = set.size();
   const auto pointer = [](const Vector& v, int at) { return v.empty() ? nullptr : v.data() + at; };
+  const auto normed = [&](const Vector& w, const Vector& b) { return Input{ws.x.data(), ws.ldx, m, shape.d, &w, &b, shape.eps}; };
+  const auto plain = [&](ActivationBuffer& from, int n) { return Input{from.row(0), from.ld(), m, n}; };
 
-  {
-    const Activations& in = prepare(context, member, ws.x.data(), ws.ldx, m, shape.d, &block.norm1_w, &block.norm1_b, shape.eps,
-                                    block.qkv, own.norm, ws.norm);
-    const Share p = panels(block.qkv), c = columns(p, block.qkv);
-    block.qkv.apply(in, m, p.begin, p.end, ws.qkv.data(), ws.ld_qkv);
-    if (!block.qkv_bias.empty() && c.begin < c.end)
+  multiply(context, me, normed(block.norm1_w, block.norm1_b), block.qkv, own.norm, ws.norm, ws.qkv.data(), ws.ld_qkv,
+           [&](int begin, int end) {
+             if (block.qkv_bias.empty()) return;
+             for (int i = 0; i < m; i++)
+               kernels.add_bias(ws.qkv.data() + static_cast<size_t>(i) * ws.ld_qkv + begin, &block.qkv_bias[begin], end - begin);
+           });
+
+  const Attention attention{context, shape, layer, rope, set, ws};
+  const int tasks = static_cast<int>(set.tiles.size()) * shape.heads;
+  const auto tile = [&](int task) { return set.tiles[task / shape.heads]; };
+  if (set.shared_caches) context.team.phase(me, tasks, [&](int task) { attention.put(own, tile(task), task % shape.heads); });
+  context.team.phase(me, tasks, [&](int task) {
+    if (!set.shared_caches) attention.put(own, tile(task), task % shape.heads);
+    attention.attend(own, tile(task), task % shape.heads);
+  });
+
+  const auto add_to_stream = [&](const Vector& bias, const Vector& scale) {
+    return [&, m](int begin, int end) {
       for (int i = 0; i < m; i++)
-        kernels.add_bias(ws.qkv.data() + static_cast<size_t>(i) * ws.ld_qkv + c.begin, &block.qkv_bias[c.begin], c.end - c.begin);
-  }
-  team.barrier();
-
-  const int tiles = static_cast<int>(ws.tiles.size());
-  const Share tasks = share(tiles * shape.heads, member, team.size());
-  for (int t = tasks.begin; t < tasks.end; t++) put_rows(context, shape, layer, rope, ws, own, ws.tiles[t / shape.heads], t % shape.heads);
-  if (ws.shared_caches) team.barrier();
-  for (int t = tasks.begin; t < tasks.end; t++) attend_tile(context, shape, layer, rope, ws, own, ws.tiles[t / shape.heads], t % shape.heads);
-  team.barrier();
-
-  const auto add_to_stream = [&](const Linear& linear, const Activations& in, const Vector& bias, const Vector& scale) {
-    const Share p = panels(linear), c = columns(p, linear);
-    linear.apply(in, m, p.begin, p.end, ws.tmp.data(), ws.ld_tmp);
-    if (c.begin < c.end)
-      for (int i = 0; i < m; i++)
-        kernels.residual(ws.row(i) + c.begin, ws.tmp.data() + static_cast<size_t>(i) * ws.ld_tmp + c.begin, pointer(bias, c.begin),
-                         pointer(scale, c.begin), c.end - c.begin);
-    team.barrier();
+        kernels.residual(ws.row(i) + begin, ws.tmp.data() + static_cast<size_t>(i) * ws.ld_tmp + begin, pointer(bias, begin),
+                         pointer(scale, begin), end - begin);
+    };
   };
+  multiply(context, me, plain(ws.attention, shape.d), block.proj, own.attention, ws.attention, ws.tmp.data(), ws.ld_tmp,
+           add_to_stream(block.proj_bias, block.scale1));
 
-  add_to_stream(block.proj,
-                prepare(context, member, ws.attention.row(0), ws.attention.ld(), m, shape.d, nullptr, nullptr, 0, block.proj,
-                        own.attention, ws.attention),
-                block.proj_bias, block.scale1);
+  const auto gelu = shape.erf_gelu ? kernels.bias_gelu_erf : kernels.bias_gelu_tanh;
+  multiply(context, me, normed(block.norm2_w, block.norm2_b), block.fc_in, own.norm, ws.norm, ws.tmp.data(), ws.ld_tmp,
+           [&](int begin, int end) {
+             for (int i = 0; i < m; i++) {
+               float* row = ws.tmp.data() + static_cast<size_t>(i) * ws.ld_tmp + begin;
+               gelu(row, pointer(block.fc_in_bias, begin), end - begin);
+               std::memcpy(ws.hidden.row(i) + begin, row, static_cast<size_t>(end - begin) * 4);
+             }
+           });
 
-  {
-    const Activations& in = prepare(context, member, ws.x.data(), ws.ldx, m, shape.d, &block.norm2_w, &block.norm2_b, shape.eps,
-                                    block.fc_in, own.norm, ws.norm);
-    const Share p = panels(block.fc_in), c = columns(p, block.fc_in);
-    block.fc_in.apply(in, m, p.begin, p.end, ws.tmp.data(), ws.ld_tmp);
-    const auto gelu = shape.erf_gelu ? kernels.bias_gelu_erf : kernels.bias_gelu_tanh;
-    if (c.begin < c.end)
-      for (int i = 0; i < m; i++) {
-        float* row = ws.tmp.data() + static_cast<size_t>(i) * ws.ld_tmp + c.begin;
-        gelu(row, pointer(block.fc_in_bias, c.begin), c.end - c.begin);
-        std::memcpy(ws.hidden.row(i) + c.begin, row, static_cast<size_t>(c.end - c.begin) * 4);
-      }
-  }
-  team.barrier();
-
-  add_to_stream(block.fc_out,
-                prepare(context, member, ws.hidden.row(0), ws.hidden.ld(), m, shape.ff, nullptr, nullptr, 0, block.fc_out,
-                        own.hidden, ws.hidden),
-                block.fc_out_bias, block.scale2);
+  multiply(context, me, plain(ws.hidden, shape.ff), block.fc_out, own.hidden, ws.hidden, ws.tmp.data(), ws.ld_tmp,
+           add_to_stream(block.fc_out_bias, block.scale2));
 }
 
 }  // namespace sonant::cpu

@@ -3,6 +3,7 @@
 // scales and the form of GELU differ.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "backend/cpu/kv_cache.h"
@@ -66,31 +67,35 @@ class ActivationBuffer {
   Activations view_;
 };
 
-// Memory for one batch; owned by a model, reused from step to step.
-struct Workspace {
-  // Before a run: room for m rows and for rows that see `slots` slots.
-  void reserve(const BlockShape& shape, int m, int slots, int members);
-  // Groups consecutive rows of one cache into tiles; call whenever the rows change.
-  void set_rows(const Row* rows, int m);
+// A batch's rows, and the tiles of consecutive rows that share a cache. Nothing of it may change
+// while a team runs but the places that rows point to.
+struct RowSet {
+  void assign(std::vector<Row> batch);
 
-  int m = 0;
-  const Row* rows = nullptr;
+  std::vector<Row> rows;
   struct Tile {
     int first, count;
   };
   std::vector<Tile> tiles;
   bool shared_caches = false;  // some cache has more than one row
+  int size() const { return static_cast<int>(rows.size()); }
+};
+
+// Memory for one batch; owned by a model, reused from step to step.
+struct Workspace {
+  // Before a run: room for m rows and for rows that see `slots` slots.
+  void reserve(const BlockShape& shape, int m, int slots, int members);
 
   Buffer<float> x;    // [m][ldx], the residual stream
   int ldx = 0;
   Buffer<float> qkv, tmp;  // [m][ld]
   int ld_qkv = 0, ld_tmp = 0;
   ActivationBuffer norm, attention, hidden;
-  struct Member {  // each member's own
+  struct Own {  // each member's
     ActivationBuffer norm, attention, hidden;
     Buffer<float> q, k, scores, out;
   };
-  std::vector<Member> members;
+  std::vector<Own> own;
   float* row(int i) { return x.data() + static_cast<size_t>(i) * ldx; }
 };
 
@@ -99,16 +104,58 @@ struct Context {
   ThreadTeam& team;
 };
 
-// Rows up to this many are normalised and quantised by every member for itself: cheaper than a barrier.
+using Member = ThreadTeam::Member;
+
+// Rows up to this many are normalised and quantised by every member for itself: cheaper than a phase.
 inline constexpr int kRedundantRows = 2;
 
-// Normalises rows [0, m) of `source` (LayerNorm when w is given) and quantises them for `next`.
-// Returns the activations to multiply; passes a barrier when the rows were divided.
-const Activations& prepare(const Context& context, int member, const float* source, int ld, int m, int n, const Vector* w,
-                           const Vector* b, float eps, const Linear& next, ActivationBuffer& own, ActivationBuffer& shared);
+// The rows [m][n] that go into a matrix: LayerNorm of `data` when norm_w is given, else `data` itself.
+struct Input {
+  const float* data = nullptr;
+  int ld = 0, m = 0, n = 0;
+  const Vector* norm_w = nullptr;
+  const Vector* norm_b = nullptr;
+  float eps = 0;
+};
 
-// Runs on every member. On entry all rows of ws.x are complete and visible to all, and so on return.
-void run_block(const Context& context, int member, const BlockShape& shape, const Block& block, int layer, const RopeTable& rope,
-               Workspace& ws);
+// Panels of a matrix that make one task.
+inline int panels_per_task(int panels, int members) {
+  return std::clamp(panels / (2 * members) / 2 * 2, 2, 8);
+}
+
+// Phases that multiply: prepares the input (in `own` by each member for few rows, else in `shared`), then
+// out [m][ldo] = input x linear, and done(begin, end) for the columns of each task.
+template <class Done>
+void multiply(const Context& context, Member& me, const Input& input, const Linear& linear, ActivationBuffer& own,
+              ActivationBuffer& shared, float* out, int ldo, Done&& done) {
+  const bool as_is = !input.norm_w && !linear.quantised();
+  const bool redundant = input.m <= kRedundantRows;
+  ActivationBuffer& target = redundant ? own : shared;
+  const auto prepare_row = [&](int i) {
+    const float* row = input.data + static_cast<size_t>(i) * input.ld;
+    if (input.norm_w) {
+      context.kernels.layer_norm(row, input.norm_w->data(), input.norm_b->data(), input.n, input.eps, target.row(i));
+    } else if (row != target.row(i)) {
+      std::memcpy(target.row(i), row, static_cast<size_t>(input.n) * 4);
+    }
+    if (linear.quantised()) target.quantise(context.kernels, i);
+  };
+  if (!as_is && !redundant) context.team.phase(me, input.m, prepare_row);
+  bool ready = as_is || !redundant;
+  const Activations in = as_is ? Activations{input.data, input.ld, {}} : target.view();
+  const int panels = linear.panels(), step = panels_per_task(panels, context.team.size());
+  context.team.phase(me, (panels + step - 1) / step, [&](int task) {
+    // Only with a task in hand is it certain that nobody writes the input meanwhile.
+    for (int i = 0; !ready && i < input.m; i++) prepare_row(i);
+    ready = true;
+    const int begin = task * step, end = std::min(panels, begin + step);
+    linear.apply(in, input.m, begin, end, out, ldo);
+    done(begin * kPanel, std::min(end * kPanel, linear.n()));
+  });
+}
+
+// Runs on every member: the rows of ws.x through one block, in phases.
+void run_block(const Context& context, Member& me, const BlockShape& shape, const Block& block, int layer, const RopeTable& rope,
+               const RowSet& set, Workspace& ws);
 
 }  // namespace sonant::cpu
