@@ -1,0 +1,86 @@
+/**
+ * `npm run model -- COMMAND`: makes and inspects model folders.
+ *
+ *   random moss-tts-nano [-o FOLDER] [--dtype bf16|f32|int8] [--seed N]
+ *                            a full-size model with random weights, for measuring; it speaks noise
+ *   quantise IN OUT          the int8 form of a model folder (language model only; the codec stays)
+ *   info FOLDER              what a model folder holds
+ */
+
+import { existsSync } from "node:fs";
+import { cp, mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { ROOT, runTool, usage } from "./native-tool.ts";
+
+const USAGE = `
+npm run model -- random moss-tts-nano [-o FOLDER] [--dtype bf16|f32|int8] [--seed N]
+npm run model -- quantise IN OUT
+npm run model -- info FOLDER`;
+
+const SHAPES = join(ROOT, "native/shapes");
+const STARTER = join(ROOT, "native/models/starter");
+
+async function tool(...args: string[]): Promise<void> {
+  const { status } = await runTool("sonant_model", args);
+  if (status !== 0) process.exit(status);
+}
+
+/** A model folder of a known shape with random weights and the starter's tokenizer, whose ids fit any larger vocabulary. */
+async function random(args: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      output: { type: "string", short: "o" },
+      dtype: { type: "string", default: "bf16" },
+      seed: { type: "string", default: "1" },
+    },
+  });
+  const [shape, ...rest] = positionals;
+  if (shape === undefined || rest.length > 0) usage(USAGE);
+  if (!existsSync(join(SHAPES, shape, "lm")))
+    usage(`There is no shape '${shape}'; known: moss-tts-nano`);
+  const folder = resolve(values.output ?? join("models", `${shape}-random`));
+  await mkdir(folder, { recursive: true });
+  for (const part of ["lm", "codec"]) {
+    const options = [
+      "--dtype",
+      part === "codec" && values.dtype === "int8" ? "bf16" : values.dtype,
+    ];
+    await tool(
+      "random",
+      join(SHAPES, shape, part),
+      join(folder, part),
+      ...options,
+      "--seed",
+      values.seed,
+    );
+  }
+  await cp(join(STARTER, "lm/tokenizer.model"), join(folder, "lm/tokenizer.model"));
+  const about = {
+    name: `${shape} (random weights)`,
+    description: "Random weights for measuring; it speaks noise.",
+    languages: ["en"],
+  };
+  await writeFile(join(folder, "sonant.json"), `${JSON.stringify(about, null, 2)}\n`);
+  process.stdout.write(`${folder}\n`);
+}
+
+async function quantise([from, to, ...rest]: string[]): Promise<void> {
+  if (from === undefined || to === undefined || rest.length > 0) usage(USAGE);
+  if (existsSync(to)) usage(`${to} is already there; name a new folder`);
+  await cp(from, to, { recursive: true, filter: (path) => !path.startsWith(join(from, "lm")) });
+  await tool("quantise", join(from, "lm"), join(to, "lm"));
+}
+
+async function info([folder, ...rest]: string[]): Promise<void> {
+  if (folder === undefined || rest.length > 0) usage(USAGE);
+  for (const part of ["lm", "codec"]) await tool("info", join(folder, part));
+}
+
+const [command, ...args] = process.argv.slice(2);
+if (command === "random") await random(args);
+else if (command === "quantise") await quantise(args);
+else if (command === "info") await info(args);
+else usage(USAGE);
