@@ -34,14 +34,14 @@ std::optional<Failure> attempt(Call&& call) {
 }
 
 // Runs `call(span)` over all items at once and, if that throws, over each alone, so that only the
-// item at fault fails. Items that the failed batch has already moved on (`untouched(i)` is false)
-// cannot be run again and fail with the batch's failure. `failed(i, failure)` hears of each.
+// item at fault fails. Items that the failed batch may have moved on (`untouched(i, failure)` is
+// false) cannot be run again and fail with it. `failed(i, failure)` hears of each.
 template <typename Item, typename Call, typename Untouched, typename Failed>
 void attempt_batch(std::span<Item> items, Call&& call, Untouched&& untouched, Failed&& failed) {
   const auto failure = attempt([&] { call(items); });
   if (!failure) return;
   for (size_t i = 0; i < items.size(); ++i) {
-    if (items.size() == 1 || !untouched(i)) {
+    if (items.size() == 1 || !untouched(i, *failure)) {
       failed(i, *failure);
     } else if (const auto alone = attempt([&] { call(items.subspan(i, 1)); })) {
       failed(i, *alone);

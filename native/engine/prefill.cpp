@@ -116,7 +116,7 @@ void Prefill::compute() {
   const Time from = Clock::now();
   attempt_batch(
       std::span(items_), [&](std::span<PrefillItem> items) { lm_.prefill(items); },
-      [&](size_t i) { return work_[i].lm->rows() == rows_before[i]; },
+      [&](size_t i, const Failure&) { return work_[i].lm->rows() == rows_before[i]; },
       [&](size_t i, const Failure& failure) { work_[i].failure = failure; });
   const Time to = Clock::now();
 

@@ -120,7 +120,7 @@ void Scheduler::step() {
   }
   if (speaking_.empty()) return;
 
-  const auto untouched = [&](size_t i) {
+  const auto untouched = [&](size_t i, const Failure&) {
     const LmSequence& lm = *speaking_[i]->lm;
     return lm.rows() == rows_before_[i] && lm.frames() == speaking_[i]->stats.frames;
   };
@@ -170,7 +170,7 @@ void Scheduler::decode() {
   const Time from = Clock::now();
   attempt_batch(
       std::span(decodes_), [&](std::span<DecodeItem> items) { backend_.codec->decode(items); },
-      [](size_t) { return true; },
+      [](size_t, const Failure& failure) { return failure.code == "bad_request"; },
       [&](size_t i, const Failure& failure) { decoding_[i]->failure = failure; });
   const double ms = ms_between(from, Clock::now());
   for (Sequence* sequence : decoding_) sequence->stats.codec_ms += ms;

@@ -187,13 +187,18 @@ TEST(engine_closes_from_two_threads_at_once) {
 }
 
 TEST(engine_fails_only_the_guilty) {
-  const std::pair<int32_t, const char*> faults[] = {
-      {kFailPrefill, "scripted prefill failure"}, {kNoMemory, "not enough memory"},
-      {kFailStep, "scripted step failure"},       {kNotFinite, "stopped being finite at frame 2"},
-      {kFailDecode, "scripted decode failure"},
+  const struct {
+    int32_t fault;
+    const char *code, *sentence;
+  } faults[] = {
+      {kFailPrefill, "engine_failed", "scripted prefill failure"},
+      {kNoMemory, "out_of_memory", "not enough memory"},
+      {kFailStep, "engine_failed", "scripted step failure"},
+      {kNotFinite, "engine_failed", "stopped being finite at frame 2"},
+      {kFailDecode, "bad_request", "scripted decode failure"},
   };
   const Heard alone = Rig().run(request(4, 8, 5));
-  for (const auto& [fault, sentence] : faults) {
+  for (const auto& [fault, code, sentence] : faults) {
     auto state = std::make_shared<FakeState>();
     Gate gate;
     state->on_prefill = [&](int) { gate.wait(); };
@@ -207,7 +212,7 @@ TEST(engine_fails_only_the_guilty) {
     gate.open();
     const Heard failed = rig.listener.wait_done(guilty);
     CHECK(failed.end.reason == FinishReason::kError);
-    CHECK_EQUAL(failed.end.error_code, std::string(fault == kNoMemory ? "out_of_memory" : "engine_failed"));
+    CHECK_EQUAL(failed.end.error_code, std::string(code));
     CHECK(failed.end.error_message.find(sentence) != std::string::npos);
     for (const RequestId id : {before, after}) {
       const Heard heard = rig.listener.wait_done(id);

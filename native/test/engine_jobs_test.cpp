@@ -105,7 +105,7 @@ TEST(engine_jobs_fail_alone) {
   broken[0] = 63;
   const Heard failed = rig.listener.wait_done(rig.engine->decode(broken, 4));
   CHECK(failed.end.reason == FinishReason::kError);
-  CHECK_EQUAL(failed.end.error_code, std::string("engine_failed"));
+  CHECK_EQUAL(failed.end.error_code, std::string("bad_request"));
   CHECK_EQUAL(rig.listener.wait_done(rig.engine->decode(std::vector<int32_t>(40, 5), 4)).frames, 10);
   rig.check_nothing_left();
 }

@@ -23,7 +23,7 @@ enum FakeText : int32_t {
   kFailStep,           // the step of frame 2 throws before anything has changed
   kTearStep,           // the step of frame 2 throws after all its sequences have moved on
   kNotFinite,          // frame 2 reports that its numbers are not finite
-  kFailDecode,         // the codec throws at frame 2
+  kFailDecode,         // the codec refuses frame 2
 };
 
 struct FakeState {
@@ -183,7 +183,7 @@ class FakeCodec final : public Codec {
   void decode(std::span<DecodeItem> items) override {
     state_->note('d');
     for (const DecodeItem& item : items) {
-      if (item.codes[0] == 63) throw Error("engine_failed", "scripted decode failure");
+      if (item.codes[0] == 63) throw Error("bad_request", "scripted decode failure");
     }
     for (const DecodeItem& item : items) {
       auto& stream = static_cast<FakeStream&>(*item.stream);

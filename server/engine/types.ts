@@ -1,0 +1,169 @@
+/** What the engine takes and gives. Contracts only. */
+
+/** How codes are drawn (model specification, section 5). Absent fields take the model family's defaults. */
+export interface SamplingOptions {
+  /** False: the most likely code, always. */
+  readonly doSample?: boolean;
+  readonly textTemperature?: number;
+  readonly textTopP?: number;
+  readonly textTopK?: number;
+  readonly audioTemperature?: number;
+  readonly audioTopP?: number;
+  /** 0: off. */
+  readonly audioTopK?: number;
+  readonly repetitionPenalty?: number;
+  /** 0 to 2^53 - 1, or a bigint below 2^64. The same seed and prompt give the same codes. */
+  readonly seed?: number | bigint;
+  /** Index of the text segment; each has random numbers of its own. */
+  readonly segment?: number;
+  /** Codebooks to draw; 0 or absent: all. */
+  readonly nVq?: number;
+}
+
+/**
+ * How frames are gathered: the first chunk leaves after `firstFrames`; each later one is `growth` times as long as the
+ * one before, up to `maxFrames`. Everything 1, the default: every frame leaves at once.
+ */
+export interface ChunkPolicy {
+  readonly firstFrames?: number;
+  readonly growth?: number;
+  readonly maxFrames?: number;
+}
+
+/** One generation. Rows are [n][1 + nVq]: a text id and the codes beside it. */
+export interface GenerateOptions {
+  /** Names the shared prefix (a voice); equal keys need equal rows. Absent: nothing is shared. */
+  readonly prefixKey?: string;
+  readonly prefixRows?: Int32Array;
+  /** At least one row. */
+  readonly textRows: Int32Array;
+  readonly sampling?: SamplingOptions;
+  /** Frames after which generation is cut (`reason` "length"). */
+  readonly maxFrames?: number;
+  /** Frames the reader may lag behind before generation pauses. */
+  readonly bufferFrames?: number;
+  readonly chunks?: ChunkPolicy;
+  /** Deliver codes with each chunk. */
+  readonly wantCodes?: boolean;
+  /** False: codes only; nothing is decoded. */
+  readonly wantAudio?: boolean;
+}
+
+export interface AudioChunk {
+  /** Interleaved samples, frames * frameSamples * channels of them; not clipped. */
+  readonly pcm: Float32Array;
+  readonly frames: number;
+  /** Index of the first frame within its generation. */
+  readonly firstFrame: number;
+  readonly sampleRate: number;
+  readonly channels: number;
+  /** [frames][codebooks drawn], when they were asked for. */
+  readonly codes?: Int32Array;
+}
+
+/** Times in milliseconds. */
+export interface GenerateStats {
+  readonly queueMs: number;
+  readonly prefillMs: number;
+  readonly firstAudioMs: number;
+  readonly frameMs: number;
+  readonly codecMs: number;
+  readonly totalMs: number;
+  readonly pausedMs: number;
+  readonly promptRows: number;
+  readonly cachedRows: number;
+  readonly frames: number;
+}
+
+/** How a generation ended: the model stopped, it was cut at maxFrames, or nobody wanted the rest, or it failed. */
+export type FinishReason = "stop" | "length" | "cancelled" | "error";
+
+export interface Finished {
+  readonly reason: FinishReason;
+  readonly stats: GenerateStats;
+}
+
+export interface EngineLimits {
+  /** Generations side by side; more wait in line. */
+  readonly maxSequences?: number;
+  /** Further requests are refused with `overloaded`. */
+  readonly maxWaiting?: number;
+  readonly prefillSliceRows?: number;
+  readonly voiceCacheBytes?: number;
+  readonly encodeSliceFrames?: number;
+}
+
+export interface LoadOptions {
+  /** Folder with config.json and model.safetensors of the language model; absent: none is loaded. */
+  readonly lmFolder?: string;
+  readonly codecFolder?: string;
+  readonly device?: "auto" | "cpu" | "cuda";
+  readonly precision?: "int8" | "fp32" | "bf16";
+  /** 0 or absent: as many as suit the machine. */
+  readonly threads?: number;
+  /** Forces an instruction set (tests, benchmarks): "avx512", "avx2", "neon" or "generic". */
+  readonly isa?: string;
+  readonly limits?: EngineLimits;
+}
+
+export interface LmInfo {
+  readonly nVq: number;
+  readonly vocabSize: number;
+  readonly codebookSizes: Int32Array;
+  readonly maxPositions: number;
+  readonly audioPadId: number;
+  readonly padId: number;
+  readonly imStartId: number;
+  readonly imEndId: number;
+  readonly audioStartId: number;
+  readonly audioEndId: number;
+  readonly userSlotId: number;
+  readonly assistantSlotId: number;
+}
+
+export interface CodecInfo {
+  readonly sampleRate: number;
+  readonly channels: number;
+  /** Samples of one channel in a frame. */
+  readonly frameSamples: number;
+  readonly nCodebooks: number;
+  readonly codebookSize: number;
+}
+
+export interface EngineInfo {
+  readonly device: string;
+  /** For people, such as "AVX-512 VNNI, 2 threads". */
+  readonly description: string;
+  readonly precision: "int8" | "fp32" | "bf16";
+  readonly threads: number;
+  readonly weightBytes: number;
+  /** Null when its folder was not given. */
+  readonly lm: LmInfo | null;
+  readonly codec: CodecInfo | null;
+}
+
+/** Totals since the engine was loaded, and what is going on now. Times in milliseconds over the last 512 steps. */
+export interface EngineStats {
+  readonly live: number;
+  readonly waiting: number;
+  /** Least audio that a live generation is ahead of a listener who began with its first chunk. */
+  readonly leadMsMin: number;
+  readonly submitted: number;
+  readonly finished: number;
+  readonly cancelled: number;
+  readonly failed: number;
+  readonly refused: number;
+  readonly frames: number;
+  readonly prefillRows: number;
+  readonly steps: number;
+  readonly stepMsP50: number;
+  readonly stepMsP95: number;
+  readonly codecMsP50: number;
+  readonly voiceCacheHits: number;
+  readonly voiceCacheMisses: number;
+  readonly voiceCacheEvictions: number;
+  readonly voiceCacheBytes: number;
+  readonly voiceCacheEntries: number;
+  readonly sequenceBytes: number;
+  readonly weightBytes: number;
+}
