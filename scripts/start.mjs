@@ -1,4 +1,4 @@
-/** `npm start`: makes the checkout ready, then runs the server with the arguments given. */
+/** `npm start`: makes the checkout ready, then runs the server with the arguments given, in the caller's folder. */
 import { bootstrap, RUNTIME_TARGETS } from "./bootstrap.mjs";
 import { runMain } from "./lib/problem.mjs";
 import { runAttached, typescriptArguments } from "./lib/process.mjs";
@@ -6,5 +6,5 @@ import { runAttached, typescriptArguments } from "./lib/process.mjs";
 await runMain(async () => {
   await bootstrap({ targets: RUNTIME_TARGETS });
   const args = typescriptArguments("server/main.ts", process.argv.slice(2));
-  return runAttached(process.execPath, args);
+  return runAttached(process.execPath, args, { cwd: process.env.INIT_CWD ?? process.cwd() });
 });

@@ -14,7 +14,7 @@ import { Problem, reportProblem, runMain } from "./lib/problem.mjs";
 import { runAttached, runLines } from "./lib/process.mjs";
 import { ROOT } from "./lib/root.mjs";
 import { formatTally, parseTally, sumTallies, vitestTally, withStatus } from "./lib/tally.mjs";
-import { BROWSER, LISTENERS, which } from "./lib/tools.mjs";
+import { BROWSER, SOUND_TOOLS, which } from "./lib/tools.mjs";
 
 /** @typedef {import("./lib/tally.mjs").Tally} Tally */
 
@@ -111,7 +111,7 @@ async function prepare(groups) {
   const needsNative = groups.some((group) => !WITHOUT_NATIVE.includes(group));
   await bootstrap({ targets: needsNative ? [] : undefined });
   const tools = [
-    ...(groups.includes("integration") ? LISTENERS : []),
+    ...(groups.includes("unit") || groups.includes("integration") ? SOUND_TOOLS : []),
     ...(groups.includes("e2e") ? [BROWSER] : []),
   ];
   await ensureDebian(tools, console.log);
@@ -139,17 +139,21 @@ await runMain(async () => {
     await prepare(groups);
     return NONE;
   });
-  if (ready) {
-    for (const { group, title, run } of STEPS) {
-      if (groups.includes(group)) await timed(title, run);
-    }
+  // The step that runs is ended by the same signal; those after it are not begun.
+  let interrupted = false;
+  const interrupt = () => {
+    interrupted = true;
+  };
+  process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
+  for (const { group, title, run } of ready ? STEPS : []) {
+    if (!interrupted && groups.includes(group)) await timed(title, run);
   }
 
-  console.log("\n== Summary");
+  console.log(interrupted ? "\n== Interrupted" : "\n== Summary");
   for (const { title, seconds, tally } of results) {
     console.log(`${title.padEnd(40)} ${seconds.toFixed(1).padStart(7)} s   ${formatTally(tally)}`);
   }
   const total = sumTallies(results.map(({ tally }) => tally));
   console.log(formatTally(total));
-  return total.failed === 0 ? 0 : 1;
+  return total.failed === 0 && !interrupted ? 0 : 1;
 });

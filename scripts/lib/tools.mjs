@@ -33,10 +33,10 @@ export const BROWSER = {
 };
 
 /**
- * The tests of intelligibility let this recogniser listen.
+ * Tests of audio compare with SoX and let pocketsphinx listen; they skip where these are missing.
  * @type {Tool[]}
  */
-export const LISTENERS = [
+export const SOUND_TOOLS = [
   {
     name: "pocketsphinx",
     commands: ["pocketsphinx_batch", "pocketsphinx"],
