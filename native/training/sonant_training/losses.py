@@ -1,0 +1,157 @@
+"""What the codec is trained against: mel distances, patch-rate lines, discriminators and a recogniser's view.
+
+All inputs are mono waveforms (B, samples) at 48 kHz.
+"""
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from .codec_layers import weight_norm
+from .tensors import RATE
+
+PATCH = 120  # mono samples per decoder token: faults at its edges sound as lines at multiples of 400 Hz
+
+
+def mel_filters(bins, low, high, count, rate=RATE):
+    """Triangular filters on the HTK mel scale, (bins, count)."""
+    hz = torch.linspace(0, rate / 2, bins)
+
+    def mel(f):
+        return 2595.0 * math.log10(1.0 + f / 700.0)
+
+    edges = torch.linspace(mel(low), mel(high), count + 2)
+    edges = 700.0 * (10 ** (edges / 2595.0) - 1.0)
+    up = (hz[:, None] - edges[None, :-2]) / (edges[1:-1] - edges[:-2])
+    down = (edges[None, 2:] - hz[:, None]) / (edges[2:] - edges[1:-1])
+    return torch.minimum(up, down).clamp(min=0)
+
+
+class MelLoss(nn.Module):
+    """Mean log and relative linear distance over five resolutions."""
+
+    def __init__(self, device, sizes=((128, 10), (256, 20), (512, 40), (1024, 80), (2048, 160))):
+        super().__init__()
+        self.items = [(n, torch.hann_window(n, device=device), mel_filters(n // 2 + 1, 0.0, RATE / 2, m).to(device))
+                      for n, m in sizes]
+
+    def forward(self, x, y):
+        total = 0.0
+        for n, w, fb in self.items:
+            a, b = (torch.stft(v, n, n // 4, n, w, return_complex=True).abs().transpose(1, 2) @ fb for v in (x, y))
+            linear = (a - b).abs().mean() / b.mean().clamp(min=1e-4)
+            total = total + (a.clamp(min=1e-4).log() - b.clamp(min=1e-4).log()).abs().mean() + 0.3 * linear
+        return total / len(self.items)
+
+
+def line_energy(x, patches=40, group=6):
+    """Energy at multiples of 400 Hz in windows of `patches` patches: (B, windows, bands of `group` lines).
+
+    Folding a window at the patch period averages away everything that does not repeat with it.
+    """
+    x = x[:, 1:] - 0.9 * x[:, :-1]  # lift the high frequencies, where fricatives live
+    n = x.shape[1] // (patches * PATCH // 2) * (patches * PATCH // 2)
+    half = x[:, :n].reshape(x.shape[0], -1, patches // 2, PATCH).mean(2)
+    fold = 0.5 * (half[:, 1:] + half[:, :-1])
+    lines = torch.view_as_real(torch.fft.rfft(fold.float(), dim=-1)).square().sum(-1)[..., 1:]
+    return lines.unflatten(-1, (-1, group)).mean(-1)
+
+
+def line_loss(y, x, margin=0.4):
+    """Excess (natural log) of the patch-rate lines of y over those of the target x."""
+    a, b = line_energy(y), line_energy(x)
+    floor = 1e-7 + 0.003 * b.mean((1, 2), keepdim=True)
+    return F.relu((a + floor).log() - (b + floor).log() - margin).mean()
+
+
+def conv2(*a, **k):
+    return weight_norm(nn.Conv2d(*a, **k))
+
+
+class PeriodDisc(nn.Module):
+    """Looks at every p-th sample."""
+
+    def __init__(self, p, ch=(1, 16, 64, 128, 128)):
+        super().__init__()
+        self.p = p
+        self.convs = nn.ModuleList([conv2(i, o, (5, 1), (3, 1), (2, 0)) for i, o in zip(ch, ch[1:])])
+        self.last = conv2(ch[-1], 1, (3, 1), 1, (1, 0))
+
+    def forward(self, x):
+        x = F.pad(x, (0, -x.shape[-1] % self.p))
+        x = x.view(x.shape[0], 1, -1, self.p)
+        maps = []
+        for c in self.convs:
+            x = F.leaky_relu(c(x), 0.1)
+            maps.append(x)
+        return self.last(x), maps
+
+
+class PatchDisc(nn.Module):
+    """Looks at whole patches: rows are patches, columns the 120 samples inside (crops start on a patch edge)."""
+
+    def __init__(self, ch=32):
+        super().__init__()
+        self.convs = nn.ModuleList([conv2(1, ch, (5, 9), (1, 2), (2, 4)), conv2(ch, ch, (5, 9), (2, 2), (2, 4)),
+                                    conv2(ch, 2 * ch, (5, 5), (2, 2), (2, 2)),
+                                    conv2(2 * ch, 2 * ch, (5, 3), (2, 1), (2, 1))])
+        self.last = conv2(2 * ch, 1, (3, 3), 1, (1, 1))
+
+    def forward(self, x):
+        x = x.reshape(x.shape[0], 1, -1, PATCH)
+        maps = []
+        for c in self.convs:
+            x = F.leaky_relu(c(x), 0.1)
+            maps.append(x)
+        return self.last(x), maps
+
+
+class StftDisc(nn.Module):
+    def __init__(self, n, ch=24):
+        super().__init__()
+        self.n = n
+        self.convs = nn.ModuleList([conv2(2, ch, (3, 9), 1, (1, 4))] +
+                                   [conv2(ch, ch, (3, 9), (1, 2), (d, 4), dilation=(d, 1)) for d in (1, 2, 4)] +
+                                   [conv2(ch, ch, (3, 3), 1, (1, 1))])
+        self.last = conv2(ch, 1, (3, 3), 1, (1, 1))
+        self.register_buffer("win", torch.hann_window(n), persistent=False)
+
+    def forward(self, x):
+        with torch.autocast("cuda", enabled=False):
+            s = torch.stft(x.float(), self.n, self.n // 4, self.n, self.win, return_complex=True, normalized=True)
+            s = torch.view_as_real(s).permute(0, 3, 2, 1).contiguous()
+        maps = []
+        for c in self.convs:
+            s = F.leaky_relu(c(s), 0.2)
+            maps.append(s)
+        return self.last(s), maps
+
+
+class Discriminators(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.all = nn.ModuleList([PeriodDisc(p) for p in (2, 3, 5, 7, 11)] + [PatchDisc()] +
+                                 [StftDisc(n) for n in (2048, 1024, 512)])
+
+    def forward(self, x):
+        return [d(x) for d in self.all]
+
+
+def crop(x, y, length):
+    """The same random window of both signals, starting on a patch edge (random numbers drawn on the device)."""
+    o = (torch.rand(x.shape[0], 1, device=x.device) * ((x.shape[1] - length) // PATCH)).long() * PATCH
+    i = o + torch.arange(length, device=x.device)
+    return x.gather(1, i), y.gather(1, i)
+
+
+def recogniser_loss(recogniser, y, x):
+    """How differently a frozen recogniser hears y and its target x: hidden features and letter probabilities."""
+    with torch.no_grad():
+        feats_x, logp_x = recogniser.features(x)
+    feats_y, logp_y = recogniser.features(y)
+    near = sum((a.float() - b.float()).abs().mean() / b.float().abs().mean() for a, b in zip(feats_y, feats_x))
+    letters = (logp_x.exp() * (logp_x - logp_y)).sum(-1).mean()
+    return near / len(feats_y) + 0.5 * letters

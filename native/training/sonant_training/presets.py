@@ -1,0 +1,82 @@
+"""Makes the preset voices: one prompt sentence per voice, spoken by its teacher (or the reader), encoded.
+
+Usage: python3 -m sonant_training.presets --codec DIR --human DIR --out DIR
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+
+import numpy as np
+import torch
+
+from .audio import read_wav, tidy, to_48k
+from .codec import Codec
+from .speakers import READER, speakers
+from .teachers import reader_clips, run, scratch, sentence_case, synthesise
+from .tensors import FRAME_RATE, RATE, read_safetensors
+
+ABOUT = {
+    "clara": ("US English, clear and even", "female"), "nora": ("US English, low and calm", "female"),
+    "emma": ("US English, lively", "female"), "mia": ("US English, light and young", "female"),
+    "ryan": ("US English, steady", "male"), "otto": ("US English, deep and slow", "male"),
+    "angus": ("Scottish English, warm", "male"), "kal": ("US English, synthetic, crisp", "male"),
+    READER: ("US English, a human reader, natural melody", "female"),
+}
+PROMPTS = ("The weather in London is sunny, and the next train leaves in twenty minutes.",
+           "I put the old letters on the kitchen table, and nobody has read them yet.",
+           "Please check the number on your ticket, then wait for the green light.")
+READER_CLIP = "LJ001-0043"
+
+
+def pitch_hz(x):
+    """Median fundamental frequency of mono 48 kHz speech, by autocorrelation."""
+    x = x[::3]
+    n, found = 1280, []
+    for i in range(0, len(x) - n, n // 2):
+        s = x[i:i + n] - x[i:i + n].mean()
+        if np.sqrt((s ** 2).mean()) < 0.02:
+            continue
+        a = np.fft.irfft(np.abs(np.fft.rfft(s, 4 * n)) ** 2)[:300] / (1 - np.arange(300) / n)
+        k = 40 + int(a[40:267].argmax())
+        if a[k] > 0.5 * a[0]:
+            found.append(16000 / k)
+    return round(float(np.median(found)), 1) if found else 0.0
+
+
+def reader_wave(folder, clip):
+    with scratch() as tmp:
+        run(["opusdec", "--quiet", "--rate", "48000", f"{folder}/{clip}.opus", f"{tmp}/a.wav"])
+        x, r = read_wav(f"{tmp}/a.wav")
+    return tidy(to_48k(x, r))
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--codec", required=True, help="folder with config.json and model.safetensors")
+    ap.add_argument("--human", required=True)
+    ap.add_argument("--reader-clip", default=READER_CLIP)
+    ap.add_argument("--prompt", type=int, default=0, help="which prompt sentence")
+    ap.add_argument("--out", required=True)
+    a = ap.parse_args()
+    os.makedirs(a.out, exist_ok=True)
+    codec = Codec(json.load(open(f"{a.codec}/config.json"))).eval()
+    codec.load_state_dict(read_safetensors(f"{a.codec}/model.safetensors"))
+    for sp in [s for s in speakers() if s["preset"]]:
+        if sp["name"] == READER:
+            text = sentence_case(dict(reader_clips(a.human))[a.reader_clip])
+            x = reader_wave(a.human, a.reader_clip)
+        else:
+            text = PROMPTS[a.prompt]
+            x = next(x for _, x in synthesise(sp, [text]))
+        codes = codec.encode(torch.from_numpy(x.astype(np.float32))[None, None].expand(1, 2, -1))[:, 0].t()
+        about, gender = ABOUT[sp["name"]]
+        json.dump(dict(name=sp["name"], description=about, language="en", gender=gender, pitch=pitch_hz(x),
+                       frame_rate=FRAME_RATE, n_vq=int(codes.shape[1]), prompt_text=text, codes=codes.tolist()),
+                  open(f"{a.out}/{sp['name']}.json", "w"))
+        print(sp["name"], f"{len(x) / RATE:.1f} s, {pitch_hz(x)} Hz")
+
+
+if __name__ == "__main__":
+    main()

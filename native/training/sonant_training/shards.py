@@ -1,0 +1,109 @@
+"""Speech on disk and on the device: shard files, the codec's audio pool, and its augmentation.
+
+A shard is NAME.i16 (48 kHz mono int16, utterances back to back) plus NAME.json, a list of [speaker, text, samples].
+"""
+from __future__ import annotations
+
+import glob
+import json
+import os
+
+import numpy as np
+
+from .tensors import RATE
+
+
+def write_shard(out, name, items):
+    """items: list of (speaker id, text, float samples). The .i16 appears last and whole."""
+    np.concatenate([(np.clip(x, -1, 1) * 32767).astype(np.int16) for *_, x in items]).tofile(f"{out}/{name}.tmp")
+    json.dump([[sp, t, len(x)] for sp, t, x in items], open(f"{out}/{name}.json", "w"))
+    os.rename(f"{out}/{name}.tmp", f"{out}/{name}.i16")
+
+
+def read_shard(path):
+    """-> (int16 samples, list of [speaker, text, samples])."""
+    return np.fromfile(path, np.int16), json.load(open(path[:-4] + ".json"))
+
+
+class Shards:
+    """Incremental view of a shard folder."""
+
+    def __init__(self, folder):
+        self.folder, self.seen = folder, set()
+
+    def new(self, limit=None):
+        for p in sorted(glob.glob(f"{self.folder}/*.i16")):
+            if p in self.seen:
+                continue
+            if limit is not None:
+                if limit <= 0:
+                    return
+                limit -= 1
+            self.seen.add(p)
+            try:
+                x, meta = read_shard(p)
+            except FileNotFoundError:  # encoded and removed meanwhile
+                continue
+            yield p, x, meta
+
+
+class AudioPool:
+    """Growing int16 tensor on the device, from which random segments are cut; the reader has a share of its own."""
+
+    def __init__(self, folder, device, hours=40.0, human_share=0.1):
+        import torch
+        self.torch, self.device, self.shards, self.share = torch, device, Shards(folder), human_share
+        self.buf = torch.zeros(int(hours * 3600 * RATE), dtype=torch.int16, device=device)
+        self.n, self.human, self.full = 0, None, False
+
+    def refresh(self, limit=40):
+        if self.full:
+            return
+        for p, x, _ in self.shards.new(limit):
+            x = self.torch.from_numpy(x)
+            if os.path.basename(p).startswith("human"):
+                self.human = x.to(self.device)
+            elif self.n + len(x) <= len(self.buf):
+                self.buf[self.n:self.n + len(x)] = x.to(self.device)
+                self.n += len(x)
+            else:
+                self.full = self.human is not None
+
+    def cut(self, src, n, count, length):
+        t = self.torch
+        o = (t.rand(count, device=self.device, dtype=t.float64) * (n - length - 1)).long()
+        return src[o[:, None] + t.arange(length, device=self.device)].float() / 32768
+
+    def batch(self, count, length):
+        """(count, length) float segments."""
+        h = int(round(count * self.share)) if self.human is not None else 0
+        parts = [self.cut(self.buf, self.n, count - h, length)]
+        if h:
+            parts.append(self.cut(self.human, len(self.human), h, length))
+        x = self.torch.cat(parts)
+        return x[self.torch.randperm(count, device=self.device)]
+
+
+def augment(x, length):
+    """Random speed, colour, noise and gain. x: (B, >= 1.26 * length) -> (B, length)."""
+    import torch
+    import torch.nn.functional as F
+    b, dev = x.shape[0], x.device
+    parts = []
+    for chunk in x.chunk(4):
+        s = 1.0 if torch.rand(()) < 0.5 else float(torch.empty(()).uniform_(0.8, 1.25))
+        n = int(length * s)
+        c = chunk[:, :n]
+        parts.append(c if n == length else
+                     F.interpolate(c[:, None], size=length, mode="linear", align_corners=False)[:, 0])
+    x = torch.cat(parts)
+    k = max(1, b // 3)  # smooth random equaliser, finer at low frequencies
+    f = torch.fft.rfft(x[:k])
+    curve = F.interpolate(torch.randn(k, 1, 9, device=dev) * 3.0, size=f.shape[1], mode="linear", align_corners=True)
+    pos = (torch.linspace(0, 1, f.shape[1], device=dev).sqrt() * (f.shape[1] - 1)).long()
+    x = torch.cat((torch.fft.irfft(f * 10 ** (curve[:, 0, pos] / 20), n=length), x[k:]))
+    m = max(1, b // 8)
+    noise = 10 ** (torch.empty(m, 1, device=dev).uniform_(-70, -42) / 20)
+    x = torch.cat((x[:-m], x[-m:] + torch.randn(m, length, device=dev) * noise))
+    x = x * 10 ** (torch.empty(b, 1, device=dev).uniform_(-12, 4) / 20)
+    return x / x.abs().amax(1, keepdim=True).clamp(min=0.99) * 0.99

@@ -1,0 +1,55 @@
+"""The cast: which voices speak the training data, and how each one is made from a base voice.
+
+A pseudo-speaker is a base voice with its own duration and pitch settings plus a resampling factor, which moves
+formants and pitch together. The list is deterministic: ids are stored in the data.
+"""
+from __future__ import annotations
+
+import random
+
+READER = "iris"  # the public-domain human reader
+
+
+def speakers() -> list[dict]:
+    """Fields: name, engine (hts, flite, festival, human), voice, n (share of utterances), s (resampling factor),
+    stretch (duration), f0 and std (Hz), alpha (HTS frequency warping), preset, id."""
+    rng = random.Random(23)
+    out = []
+
+    def add(name, engine, voice, n, s=1.0, stretch=1.0, f0=None, std=None, alpha=None, preset=False):
+        out.append(dict(name=name, engine=engine, voice=voice, n=n, s=s, stretch=stretch, f0=f0, std=std,
+                        alpha=alpha, preset=preset))
+
+    def both(low, high):
+        return rng.uniform(low, high)
+
+    add("clara", "hts", "slt", 120, preset=True)
+    add("nora", "hts", "slt", 80, s=0.9, alpha=0.45, preset=True)
+    add("emma", "flite", "slt", 80, preset=True)
+    add("mia", "flite", "slt", 70, s=1.1, stretch=1.05, f0=185, preset=True)
+    add("ryan", "flite", "rms", 80, preset=True)
+    add("otto", "flite", "rms", 70, s=0.9, stretch=0.95, preset=True)
+    add("angus", "flite", "awb", 80, preset=True)
+    add("kal", "flite", "kal16", 40, preset=True)
+    add("ked", "festival", "ked_diphone", 20)
+    for i in range(36):
+        add(f"h{i:02d}", "hts", "slt", 5, s=both(0.74, 1.16), stretch=both(0.86, 1.16), alpha=round(both(0.38, 0.52), 2))
+    for i in range(34):
+        s = both(0.80, 1.18)
+        add(f"s{i:02d}", "flite", "slt", 5, s=s, stretch=both(0.86, 1.16), f0=both(130, 235) / s, std=both(10, 32))
+    for i in range(34):
+        add(f"r{i:02d}", "flite", "rms", 5, s=both(0.82, 1.34), stretch=both(0.84, 1.16))
+    for i in range(30):
+        s = both(0.80, 1.26)
+        add(f"a{i:02d}", "flite", "awb", 5, s=s, stretch=both(0.86, 1.16), f0=both(85, 185) / s, std=both(10, 28))
+    for i in range(6):
+        s = both(0.86, 1.24)
+        add(f"k{i:02d}", "flite", "kal16", 3, s=s, stretch=both(0.9, 1.12), f0=both(80, 150) / s)
+    for i in range(6):
+        add(f"d{i:02d}", "festival", "ked_diphone", 3, s=both(0.86, 1.22), stretch=both(0.9, 1.12))
+    add(READER, "human", "reader", 0, preset=True)
+    for i, s in enumerate((0.86, 0.9, 0.94, 1.06, 1.12)):  # the reader, resampled
+        add(f"w{i:02d}", "human", "reader", 0, s=s)
+    for i, sp in enumerate(out):
+        sp["id"] = i
+    return out

@@ -1,0 +1,356 @@
+"""Trains the codec in two timed phases.
+
+Phase A: encoder, quantizer and decoder; afterwards the codes are final (codec_a.pt) and the language model can start.
+Phase B: encoder and quantizer frozen; the decoder goes on against discriminators (codec_b.pt, averaged weights).
+A recogniser file that appears meanwhile joins the loss. Whole steps run as CUDA graphs.
+Usage: python3 -m sonant_training.train_codec --shards DIR --out DIR --a-seconds N --b-seconds M
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import time
+
+import torch
+import torch.nn as nn
+
+from . import codebooks
+from .codec import Codec, codec_config
+from .graphs import Graphed
+from .losses import Discriminators, MelLoss, crop, line_energy, line_loss, recogniser_loss
+from .shards import AudioPool, augment
+from .tensors import HOP, read_safetensors
+
+A_WEIGHTS = dict(mel=5.0, commit=0.5, hear=2.0, line=0.1)
+B_WEIGHTS = dict(mel=4.0, adv=1.5, fm=5.0, hear=2.0, line=0.5)
+
+
+def lr_at(frac, base, warm=0.02, floor=0.08):
+    if frac < warm:
+        return base * (0.05 + 0.95 * frac / warm)
+    return base * (floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * min(1.0, (frac - warm) / (1 - warm)))))
+
+
+class Trainer:
+    def __init__(self, a, say):
+        self.a, self.say, self.dev = a, say, a.device
+        self.cuda = a.device == "cuda"
+        dev = self.dev
+        self.cfg = json.load(open(a.config)) if a.config else codec_config()
+        self.model = Codec(self.cfg, init_scale=0.1).to(dev)
+        self.discs = Discriminators().to(dev)
+        self.state = None
+        if a.resume and a.resume.endswith(".safetensors"):
+            self.model.load_state_dict(read_safetensors(a.resume))
+            if a.resume_discs:
+                self.discs.load_state_dict(read_safetensors(a.resume_discs))
+        elif a.resume:
+            self.state = torch.load(a.resume, map_location=dev)
+            self.model.load_state_dict(self.state.get("raw", self.state["model"]))
+            if "discs" in self.state:
+                self.discs.load_state_dict(self.state["discs"])
+        self.model.tie_channels()
+        self.means = codebooks.RunningMeans(self.model.quantizer)
+        if a.compile and self.cuda:
+            self.model.compile_layers()
+        self.mel, self.recogniser, self.ema = MelLoss(dev), None, None
+        self.length = a.frames * HOP
+        self.n_q = self.cfg["quantizer_kwargs"]["num_quantizers"]
+        self.all_params = [p for p in self.model.parameters()]
+        self.dec_params = list(self.model.decoder.parameters())
+        extra = dict(fused=True, capturable=True) if self.cuda else {}
+        num = (lambda v: torch.tensor(v, device=dev)) if self.cuda else float
+        self.opt = torch.optim.AdamW(self.all_params, lr=num(a.lr), betas=(0.85, 0.98), weight_decay=1e-3, **extra)
+        self.dopt = torch.optim.AdamW(self.discs.parameters(), lr=num(2e-4), betas=(0.8, 0.99), weight_decay=1e-3, **extra)
+        self.x = torch.zeros(a.batch, self.length, device=dev)
+        self.keep = torch.full((a.batch,), self.n_q, dtype=torch.long, device=dev)
+        self.pool = AudioPool(a.shards, dev, hours=a.hours)
+        self.step, self.val, self.saved = 0, {}, time.time()
+        say("parameters", sum(p.numel() for p in self.all_params) / 1e6,
+            "discriminators", sum(p.numel() for p in self.discs.parameters()) / 1e6)
+
+    def amp(self):
+        return torch.autocast("cuda", torch.bfloat16, enabled=self.cuda)
+
+    def wait_for_audio(self):
+        t0 = time.time()
+        while True:
+            self.pool.refresh()
+            if len(self.pool.shards.seen) >= self.a.min_shards and self.pool.n > 60 * 48000:
+                break
+            time.sleep(0.5)
+        self.say(f"first audio after {time.time() - t0:.0f}s: {self.pool.n / 48000 / 3600:.2f} h")
+
+    def find_recogniser(self):
+        """Load the recogniser once its file exists; True when it has just joined."""
+        if self.recogniser is not None or not self.a.recogniser or not os.path.exists(self.a.recogniser):
+            return False
+        from .recogniser import Recogniser
+        model = Recogniser().to(self.dev)
+        model.load_state_dict(torch.load(self.a.recogniser, map_location=self.dev))
+        self.recogniser = model.eval().requires_grad_(False)
+        return True
+
+    # ---- parts of a step
+    def analyse(self):
+        with self.amp():
+            return self.model.analyse(self.x[:, None].expand(-1, 2, -1)).float()
+
+    def decode(self, zq):
+        with self.amp():
+            return self.model.synthesise_mono(zq).float()
+
+    def adversarial(self, y):
+        """Discriminator update, then the generator's adversarial and feature losses."""
+        xr, yf = crop(self.x, y, self.a.gan_crop)
+        n = xr.shape[0]
+        with self.amp():
+            both = self.discs(torch.cat((xr, yf.detach())))
+        dl = sum(((o[:n].float() - 1) ** 2).mean() + (o[n:].float() ** 2).mean() for o, _ in both) / len(both)
+        self.dopt.zero_grad(set_to_none=True)
+        dl.backward()
+        nn.utils.clip_grad_norm_(self.discs.parameters(), 5.0)
+        self.dopt.step()
+        self.discs.requires_grad_(False)
+        with self.amp():
+            fake = self.discs(yf)
+        self.discs.requires_grad_(True)
+        adv = sum(((o.float() - 1) ** 2).mean() for o, _ in fake) / len(fake)
+        fm = [(f.float() - r[:n].detach().float()).abs().mean() / r[:n].detach().float().abs().mean().clamp(min=1e-3)
+              for (_, fs), (_, rs) in zip(fake, both) for f, r in zip(fs, rs)]
+        return dl.detach(), adv, sum(fm) / len(fm)
+
+    def compare(self, y):
+        """Losses of the decoded audio y (B, samples) against the input."""
+        out = dict(mel=self.mel(y, self.x), line=line_loss(y, self.x))
+        if self.recogniser is not None:
+            with self.amp():
+                out["hear"] = recogniser_loss(self.recogniser, y, self.x)
+        return out
+
+    def finish(self, losses, weights, params):
+        sum(weights[k] * v for k, v in losses.items() if k in weights).backward()
+        out = {k: v.detach() for k, v in losses.items()}
+        out["gn"] = nn.utils.clip_grad_norm_(params, 3.0).detach()
+        self.opt.step()
+        return out
+
+    # ---- the three kinds of steps
+    def step_bypass(self):
+        self.opt.zero_grad(set_to_none=True)
+        y = self.decode(self.model.quantizer.bypass(self.analyse()))
+        return self.finish(self.compare(y), A_WEIGHTS, self.all_params)
+
+    def step_vq(self):
+        self.opt.zero_grad(set_to_none=True)
+        zq, codes, commit, latents = self.model.quantizer(self.analyse(), self.keep)
+        losses = self.compare(self.decode(zq))
+        losses["commit"] = commit
+        out = self.finish(losses, A_WEIGHTS, self.all_params)
+        self.means.update(codes, latents)
+        return dict(out, latents=latents)
+
+    def step_dec(self):
+        self.opt.zero_grad(set_to_none=True)
+        with torch.no_grad():
+            zq = self.model.quantizer(self.analyse(), self.keep)[0]
+        y = self.decode(zq)
+        losses = self.compare(y)
+        dl, losses["adv"], losses["fm"] = self.adversarial(y)
+        out = self.finish(losses, B_WEIGHTS, self.dec_params)
+        torch._foreach_mul_(self.ema, 0.998)
+        torch._foreach_add_(self.ema, [p.detach() for p in self.dec_params], alpha=0.002)
+        return dict(out, d=dl)
+
+    def load_batch(self):
+        a, dev = self.a, self.dev
+        self.x.copy_(augment(self.pool.batch(a.batch, int(self.length * 1.26)), self.length))
+        few = torch.randint(1, self.n_q + 1, (a.batch,), device=dev)
+        self.keep.copy_(torch.where(torch.rand(a.batch, device=dev) < a.few, few, self.n_q))
+
+    @torch.no_grad()
+    def validate(self):
+        """Mel distance, patch-rate lines (dB over the target) and codes in use, on fixed segments."""
+        if not self.val:
+            g = torch.Generator(device=self.dev)
+            g.manual_seed(1)
+            i = torch.arange(self.length, device=self.dev)
+            for k, buf, n in (("teachers", self.pool.buf, self.pool.n), ("reader", self.pool.human, None)):
+                if buf is not None:
+                    o = (torch.rand(32, generator=g, device=self.dev) * ((n or len(buf)) - self.length - 1)).long()
+                    self.val[k] = buf[o[:, None] + i].float() / 32768
+        res = []
+        for k, x in self.val.items():
+            with self.amp():
+                z = self.model.analyse(x[:, None].expand(-1, 2, -1)).float()
+            codes = self.model.quantizer.encode(z)
+            y = self.decode(self.model.quantizer.decode(codes))
+            used = [int((torch.bincount(c.flatten(), minlength=1024) > 0).sum()) for c in codes]
+            lines = 10 * float((line_energy(y).mean((0, 1)) / line_energy(x).mean((0, 1)).clamp(min=1e-9)).log10().mean())
+            hear = ""
+            if self.recogniser is not None:
+                with self.amp():
+                    hear = f" hear {float(recogniser_loss(self.recogniser, y, x)):.3f}"
+            res.append(f"{k}: mel {float(self.mel(y, x)):.3f} lines {lines:+.1f} dB{hear} "
+                       f"codes used {used[0]} {used[len(used) // 2]} {used[-1]}")
+        return " | ".join(res)
+
+    def stretch(self, name, seconds, fn, lr_of, revive=False, until=None):
+        """Run fn for the given time, or until until() is true; returns the share of the time that was used."""
+        a, start = self.a, time.time()
+        self.load_batch()
+        graphs = bool(a.graphs) and self.cuda
+        try:
+            run = Graphed(fn, use=graphs, say=self.say)
+        except Exception as e:  # most likely the compiler: go on without it
+            self.say("compiling failed, running as written:", type(e).__name__, str(e)[:400])
+            self.model.run_as_written()
+            run = Graphed(fn, use=graphs, say=self.say)
+        self.say(f"{name}: ready after {time.time() - start:.1f}s, graph {run.graph is not None}")
+        if name == "bypass":  # the very first compilation is no training time
+            start = time.time()
+        acc, last, n, mark, checked = {}, time.time(), 0, 0, time.time()
+        while (frac := (time.time() - start) / seconds) < 1 and not (until and n % 20 == 0 and until()):
+            lr = lr_of(frac)
+            for g in self.opt.param_groups:
+                if self.cuda:
+                    g["lr"].fill_(lr)
+                else:
+                    g["lr"] = lr
+            if self.step % 20 == 0:
+                self.pool.refresh(8)
+            self.load_batch()
+            out = run()
+            if revive and n % (10 if frac < 0.6 else 50) == 0:
+                self.means.revive(out["latents"])
+            if n % 10 == 0:
+                for k, v in out.items():
+                    if k != "latents":
+                        acc.setdefault(k, []).append(v.clone())
+            self.step += 1
+            n += 1
+            if n % 20 == 0 and time.time() - last > (10 if n > 100 else 2):
+                if self.cuda:
+                    torch.cuda.synchronize()
+                now, text = time.time(), ""
+                if now - checked > 60:
+                    text, checked = self.validate(), now
+                self.say(f"{name} {now - start:.0f}s step {self.step} {(now - last) / max(1, n - mark) * 1000:.0f}ms "
+                         f"lr {lr:.1e} " + " ".join(f"{k} {float(torch.stack(u).mean()):.3f}" for k, u in acc.items()),
+                         f"pool {self.pool.n / 48000 / 3600:.1f}h", text)
+                acc, last, mark = {}, time.time(), n
+        used = (time.time() - start) / seconds
+        del run
+        if self.cuda:
+            torch.cuda.empty_cache()
+        self.say(name, "end, step", self.step, "|", self.validate())
+        return min(1.0, used)
+
+    def save(self, name, **more):
+        path = f"{self.a.out}/{name}"
+        torch.save(dict(model=self.model.state_dict(), cfg=self.cfg, discs=self.discs.state_dict(), **more), path + ".tmp")
+        os.rename(path + ".tmp", path + ".pt")
+        self.say("saved", name)
+
+    def phase_a(self):
+        a, t = self.a, self.a.a_seconds
+        at = 0.0 if a.resume else a.bypass
+
+        def base(f):
+            return lr_at(f, a.lr)
+
+        if at > 0:
+            self.stretch("bypass", t * at, self.step_bypass, lambda f: base(at * f))
+            zs = []
+            with torch.no_grad():
+                for _ in range(16):
+                    self.load_batch()
+                    zs.append(self.analyse())
+            self.say("quantizer start, variance left", codebooks.start_from_data(self.model.quantizer, torch.cat(zs)))
+            self.means.restart()
+            self.say("after start |", self.validate())
+        while at < 0.999:  # once more when the recogniser joins
+            self.find_recogniser()
+            begin = at
+            waiting = (lambda: bool(a.recogniser) and os.path.exists(a.recogniser)) if self.recogniser is None else None
+            used = self.stretch("vq", t * (1 - begin), self.step_vq, lambda f: base(begin + (1 - begin) * f),
+                                revive=True, until=waiting)
+            at = begin + (1 - begin) * used
+        self.model.tie_channels()
+        self.save("codec_a")
+
+    def phase_b(self):
+        self.find_recogniser()
+        for p in self.all_params:
+            p.requires_grad_(False)
+        for p in self.dec_params:
+            p.requires_grad_(True)
+        kept = self.state.get("ema") if self.state else None
+        self.ema = [e.to(self.dev) for e in kept] if kept else [p.detach().clone() for p in self.dec_params]
+        seconds = self.a.b_end_at - time.time() if self.a.b_end_at else self.a.b_seconds
+        self.stretch("dec", seconds, self.step_dec, lambda f: lr_at(f, self.a.b_lr, warm=0.01, floor=0.03),
+                     until=self.between)
+        raw = {k: v.clone() for k, v in self.model.state_dict().items()}
+        with torch.no_grad():
+            for p, e in zip(self.dec_params, self.ema):
+                p.copy_(e)
+        self.model.tie_channels()
+        self.say("with averaged weights |", self.validate())
+        self.save("codec_b", raw=raw, ema=[e.cpu() for e in self.ema])
+
+    def between(self):
+        """Saves now and then; true (phase B ends early) when a file STOP lies in the output folder."""
+        if time.time() - self.saved > self.a.save_every:
+            self.saved = time.time()
+            self.save("codec_part", ema=[e.cpu() for e in self.ema])
+        return os.path.exists(f"{self.a.out}/STOP")
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--shards", required=True)
+    ap.add_argument("--out", required=True)
+    ap.add_argument("--a-seconds", type=float, default=600)
+    ap.add_argument("--b-seconds", type=float, default=600)
+    ap.add_argument("--b-end-at", type=float, default=0, help="epoch second at which phase B ends")
+    ap.add_argument("--bypass", type=float, default=0.03, help="fraction of phase A before the quantizer comes in")
+    ap.add_argument("--few", type=float, default=0.35, help="share of items that use only some of the codebooks")
+    ap.add_argument("--batch", type=int, default=32)
+    ap.add_argument("--frames", type=int, default=40)
+    ap.add_argument("--gan-crop", type=int, default=28800, help="samples the discriminators see, a multiple of 120")
+    ap.add_argument("--lr", type=float, default=8e-4)
+    ap.add_argument("--b-lr", type=float, default=4e-4)
+    ap.add_argument("--min-shards", type=int, default=20)
+    ap.add_argument("--save-every", type=float, default=240, help="seconds between checkpoints in phase B")
+    ap.add_argument("--graphs", type=int, default=1)
+    ap.add_argument("--compile", type=int, default=1)
+    ap.add_argument("--hours", type=float, default=60)
+    ap.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    ap.add_argument("--config", help="codec config.json (default: the starter's sizes)")
+    ap.add_argument("--recogniser", help="recogniser.pt; joins the loss when the file appears")
+    ap.add_argument("--resume", help="codec_a.pt, codec_b.pt or a model.safetensors to continue from")
+    ap.add_argument("--resume-discs", help="discriminators.safetensors, with a model.safetensors")
+    a = ap.parse_args()
+    os.makedirs(a.out, exist_ok=True)
+    torch.manual_seed(0)
+    torch.backends.cudnn.benchmark = True
+    log = open(f"{a.out}/codec.log", "a")
+
+    def say(*m):
+        s = " ".join(str(x) for x in m)
+        print(s, flush=True)
+        log.write(s + "\n")
+        log.flush()
+
+    trainer = Trainer(a, say)
+    trainer.wait_for_audio()
+    if a.a_seconds > 0:
+        trainer.phase_a()
+    if a.b_seconds > 0:
+        trainer.phase_b()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Text, speakers, shards and batches: deterministic, clean of held-out sentences, and laid out as promised."""
+import random
+import tempfile
+
+from tiny import json, np, os, tone, torch, unittest
+
+from sonant_training.audio import spoil, tidy
+from sonant_training.batches import Corpus, Maker
+from sonant_training.grammar import Grammar
+from sonant_training.numbers import Spoken, cardinal, ordinal, year
+from sonant_training.prompts import ASSISTANT_SLOT, AUDIO_END
+from sonant_training.shards import Shards, write_shard
+from sonant_training.speakers import READER, speakers
+
+
+class Words(unittest.TestCase):
+    def test_numbers(self):
+        self.assertEqual(cardinal(1234567), "one million two hundred thirty four thousand five hundred sixty seven")
+        self.assertEqual(cardinal(42, hyphen=True), "forty-two")
+        self.assertEqual(cardinal(105, conjunction=True), "one hundred and five")
+        self.assertEqual([ordinal(n) for n in (1, 12, 20, 33)], ["first", "twelfth", "twentieth", "thirty third"])
+        self.assertEqual([year(n) for n in (1984, 1900, 2007, 2026, 1605)],
+                         ["nineteen eighty four", "nineteen hundred", "two thousand seven", "twenty twenty six",
+                          "sixteen oh five"])
+
+    def test_every_quantity_can_be_spelled(self):
+        say = Spoken(random.Random(1))
+        for _ in range(200):
+            for kind in ("number", "decimal", "time", "date", "year", "money", "percent", "measure", "fraction", "phone"):
+                self.assertRegex(getattr(say, kind)(), r"^[A-Za-z][A-Za-z ,'-]*$")
+
+    def test_held_out_sentences_never_appear(self):
+        made = {Grammar(random.Random(3)).sentence() for _ in range(1)}
+        grammar = Grammar(random.Random(3), banned=made)
+        self.assertNotIn(made.pop(), {grammar.sentence() for _ in range(300)})
+
+    def test_same_seed_same_text(self):
+        self.assertEqual(*[[f() for f in (g.sentence, g.phrase, g.pair) for _ in range(20)]
+                           for g in (Grammar(random.Random(9)), Grammar(random.Random(9)))])
+
+
+class Sound(unittest.TestCase):
+    def test_speakers_have_stable_ids_and_nine_presets(self):
+        cast = speakers()
+        self.assertEqual([s["id"] for s in cast], list(range(len(cast))))
+        presets = [s["name"] for s in cast if s["preset"]]
+        self.assertEqual(len(presets), len(set(presets)))
+        self.assertGreaterEqual(len(presets), 8)
+        self.assertIn(READER, presets)
+
+    def test_tidy_trims_and_sets_the_level(self):
+        x = np.concatenate((np.zeros(48000), tone(1.0).numpy() * 0.1, np.zeros(48000))).astype(np.float32)
+        y = tidy(x)
+        self.assertLess(abs(len(y) / 48000 - 1.24), 0.05)
+        self.assertAlmostEqual(float(np.sqrt((y[4800:40000] ** 2).mean())), 0.085, places=2)
+        self.assertIsNone(tidy(np.zeros(48000, np.float32)))
+
+    def test_spoiled_references_keep_length_and_end(self):
+        x = tone(0.5)[None].repeat(3, 1)
+        n = torch.tensor([24000, 20000, 10000])
+        y = spoil(x, n)
+        self.assertEqual(y.shape, x.shape)
+        self.assertTrue((y[2, 10000:] == 0).all() and torch.isfinite(y).all() and float(y.abs().max()) <= 1)
+
+
+class Tokens:
+    """Stands in for SentencePiece: one id per letter."""
+
+    def encode(self, text, **_):
+        return [20 + ord(c) % 40 for c in text]
+
+
+class Batches(unittest.TestCase):
+    def corpus(self, tmp, count=40):
+        rng = np.random.default_rng(0)
+        lens = rng.integers(5, 30, count).astype(np.int32)
+        np.savez(f"{tmp}/part000.npz", spk=np.arange(count) % 3, lens=lens, spoiled=np.arange(count) % 7 == 6,
+                 codes=rng.integers(0, 1024, (lens.sum(), 16)).astype(np.uint16),
+                 text=np.array(json.dumps([f"text {i}" for i in range(count)])))
+        return Corpus([f"{tmp}/part000.npz"], {2: 3})
+
+    def maker(self, corpus):
+        maker = Maker.__new__(Maker)
+        from sonant_training.prompts import Template
+        maker.__dict__.update(c=corpus, budget=4096, max_rows=512, train=True, frames=64, waiting={}, sp=Tokens(),
+                              template=Template(lambda s: [20 + len(s) % 9] * 3), rng=random.Random(1), order=None, at=0)
+        return maker
+
+    def test_samples_end_with_the_end_row(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            maker = self.maker(self.corpus(tmp))
+            for _ in range(100):
+                col, frames, first = maker.sample()
+                self.assertEqual(len(col), len(frames))
+                self.assertEqual(col[-1], AUDIO_END)
+                self.assertTrue(all(c == ASSISTANT_SLOT for c in col[first:-1]))
+                self.assertTrue(all(f >= 0 for f in frames[first:-1]))
+
+    def test_shapes_depend_on_the_width_alone(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            maker = self.maker(self.corpus(tmp))
+            shapes = {}
+            for col, fi, wb, wt, wf in maker.chunk(400):
+                self.assertEqual((len(wb), len(wt), len(wf)), (64, 64, 64))
+                self.assertEqual(shapes.setdefault(col.shape[1], col.shape), col.shape)
+                self.assertTrue((col[wb, wt + 1] == np.where(wf == 1, ASSISTANT_SLOT, AUDIO_END)).all())
+            self.assertGreater(len(shapes), 1)
+
+    def test_spoiled_codes_are_references_only(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            corpus = self.corpus(tmp)
+            self.assertFalse(corpus.spoiled[corpus.ids].any())
+            self.assertEqual(int((corpus.spk[corpus.ids] == 2).sum()) % 3, 0)
+
+    def test_shards_are_seen_once(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            write_shard(tmp, "s0", [(4, "one", np.full(100, 0.5, np.float32)), (4, "two", np.zeros(50, np.float32))])
+            view = Shards(tmp)
+            (path, x, meta), = list(view.new())
+            self.assertEqual((os.path.basename(path), len(x), [m[2] for m in meta]), ("s0.i16", 150, [100, 50]))
+            self.assertEqual(list(view.new()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
