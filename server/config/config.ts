@@ -1,0 +1,146 @@
+/** The resolved configuration: one frozen object that the whole server reads, and how it is shown. */
+import { createHash } from "node:crypto";
+import type { Limits } from "../protocol/limits.ts";
+import type { DeployFile } from "./schema.ts";
+
+export type Device = "cpu" | `cuda:${number}`;
+export type Precision = DeployFile["stages"][number]["dtype"];
+
+export interface EngineConfig {
+  readonly device: Device;
+  readonly precision: Precision;
+  readonly codecPrecision: Precision;
+  /** Requests spoken side by side. */
+  readonly maxSequences: number;
+  /** Requests that may wait. */
+  readonly maxQueue: number;
+  /** 0: one for each core. */
+  readonly threads: number;
+  readonly prefillSliceRows: number;
+  readonly encodeSliceFrames: number;
+  readonly voiceCacheBytes: number;
+}
+
+/** Sampling of requests that do not say; what is undefined follows the model. */
+export interface SamplingConfig {
+  readonly textTemperature: number | undefined;
+  readonly textTopP: number | undefined;
+  readonly textTopK: number | undefined;
+  readonly audioTemperature: number | undefined;
+  readonly audioTopP: number | undefined;
+  readonly audioTopK: number | undefined;
+  readonly audioRepetitionPenalty: number | undefined;
+  readonly maxFrames: number | undefined;
+  /** Undefined: a random seed for each request. */
+  readonly seed: number | undefined;
+}
+
+export interface ChunkConfig {
+  readonly policy: "fixed" | "ramp" | "adaptive";
+  readonly steadyFrames: number;
+  /** 0: as the load allows. */
+  readonly firstFrames: number;
+  readonly ramp: readonly number[];
+  readonly minFrames: number;
+  readonly marginMs: number;
+  readonly rampDivisor: number;
+  readonly deltaMin: number;
+}
+
+export interface VoicesConfig {
+  /** Undefined: the model's own default. */
+  readonly default: string | undefined;
+  readonly openaiMap: Readonly<Record<string, string>>;
+  readonly directory: string;
+}
+
+export interface ServerConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly streamDefault: "audio" | "sse";
+  readonly earlyHeaders: boolean;
+  /** Empty: no key is asked for. */
+  readonly apiKeys: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly trustProxy: boolean;
+  readonly drainTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  /** 0: no limit. */
+  readonly requestsPerMinute: number;
+  readonly logLevel: DeployFile["server"]["log_level"];
+}
+
+export interface ReferenceConfig {
+  readonly allowPrivate: boolean;
+  readonly allowedDomains: readonly string[];
+  readonly allowedLocalPath: string | undefined;
+  readonly allowedPorts: readonly number[];
+  readonly connectTimeoutMs: number;
+  readonly fetchTimeoutMs: number;
+  readonly maxBytes: number;
+  readonly maxRedirects: number;
+}
+
+export interface SocketConfig {
+  readonly configTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly stallTimeoutMs: number;
+  readonly heartbeatMs: number;
+  readonly defaultSplit: "sentence" | "clause" | "none" | "auto";
+  readonly maxLeadMs: number;
+  /** 0: sessions are not kept. */
+  readonly resumeTtlMs: number;
+  readonly maxSessions: number;
+  readonly maxSessionsPerClient: number;
+}
+
+export interface Config {
+  /** The deploy file that was read. */
+  readonly source: string;
+  readonly platform: "cpu" | "cuda";
+  readonly model: string;
+  readonly servedModelNames: readonly string[];
+  readonly openaiAliases: readonly string[];
+  readonly engine: EngineConfig;
+  readonly sampling: SamplingConfig;
+  readonly chunks: ChunkConfig;
+  readonly output: { readonly channels: number; readonly allowChannels: readonly number[] };
+  readonly voices: VoicesConfig;
+  readonly server: ServerConfig;
+  readonly limits: Limits;
+  readonly references: ReferenceConfig;
+  readonly sockets: SocketConfig;
+}
+
+const MASK = "********";
+
+/** A copy to print: secrets are masked, one mask each, so that their number still shows. */
+export function printable(config: Config): Config {
+  const apiKeys = config.server.apiKeys.map(() => MASK);
+  return { ...config, server: { ...config.server, apiKeys } };
+}
+
+/** The same value with the members of every object in the order of their names. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, member]) => [key, canonical(member)]));
+}
+
+/**
+ * SHA-256 of what `printable` shows, as hex: equal for servers that are set alike. Secrets do not go in, since the
+ * hash is published and short keys could be guessed from it.
+ */
+export function configSha256(config: Config): string {
+  return createHash("sha256")
+    .update(JSON.stringify(canonical(printable(config))))
+    .digest("hex");
+}
+
+/** Freezes a value and everything in it. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  for (const member of Object.values(value)) deepFreeze(member);
+  return Object.freeze(value);
+}

@@ -1,0 +1,174 @@
+/**
+ * The metrics of a server, as one typed object. Doors and engine report what happened; names, labels, buckets and the
+ * arithmetic are in this folder. Nothing here throws for what it is told.
+ */
+import { collectDefaultMetrics, Registry } from "prom-client";
+import type { ErrorCode } from "../protocol/error-registry.ts";
+import { watchEventLoop } from "./event-loop.ts";
+import { type Instruments, instruments } from "./instruments.ts";
+import { modelLabel } from "./labels.ts";
+import { count, observe, RecentValues } from "./observe.ts";
+import { type RequestContext, type RequestInfo, RequestMetrics } from "./request-metrics.ts";
+
+export interface MetricsOptions {
+  /** Names under which the model is served; the first is its main name. */
+  readonly models: readonly string[];
+  /** Native samples per second of the model. */
+  readonly sampleRate: number;
+  /** Seconds on a clock that does not jump; for tests. */
+  readonly now?: () => number;
+}
+
+/** Totals and gauges of the engine, read when metrics are asked for. */
+export interface EngineReading {
+  readonly frames: number;
+  readonly voiceCacheHits: number;
+  readonly voiceCacheMisses: number;
+  readonly weightBytes: number;
+  readonly sequenceBytes: number;
+  readonly voiceCacheBytes: number;
+}
+
+/** One hand-over between the engine's two stages, or from the engine to the server. */
+export interface Transfer {
+  readonly bytes: number;
+  readonly sendSeconds: number;
+  readonly receiveSeconds: number;
+  readonly inFlightSeconds: number;
+}
+
+/** Figures of the recent past, for status displays. */
+export interface RecentFigures {
+  readonly ttfaP50Ms: number;
+  readonly ttfaP95Ms: number;
+  readonly rtfP50: number;
+  readonly eventLoopP99Ms: number;
+}
+
+/** Some 40 seconds of event-loop samples. */
+const LOOP_SAMPLES = 2048;
+
+export class Metrics {
+  private readonly registry = new Registry();
+  private readonly instruments: Instruments;
+  private readonly context: RequestContext;
+  private readonly recentDelay = new RecentValues(LOOP_SAMPLES);
+  private readonly loop: { stop(): void };
+  private readEngine: (() => EngineReading) | undefined;
+
+  constructor(private readonly options: MetricsOptions) {
+    collectDefaultMetrics({ register: this.registry });
+    this.instruments = instruments(this.registry);
+    this.context = {
+      instruments: this.instruments,
+      now: options.now ?? (() => performance.now() / 1000),
+      sampleRate: options.sampleRate,
+      recentTtfa: new RecentValues(),
+      recentRtf: new RecentValues(),
+    };
+    const { eventLoopDelay } = this.instruments.tts;
+    this.loop = watchEventLoop((delay) => observe(eventLoopDelay, {}, delay), this.recentDelay);
+    this.beginAtZero();
+  }
+
+  /** Series that dashboards divide by exist from the start. */
+  private beginAtZero(): void {
+    const { omni, tts } = this.instruments;
+    const labels = { model_name: modelLabel(undefined, this.options.models) };
+    omni.running.set(labels, 0);
+    omni.waiting.set(labels, 0);
+    tts.sessions.set(0);
+  }
+
+  /** A request passed validation; report its further course to what is returned. */
+  requestStarted(info: RequestInfo): RequestMetrics {
+    return new RequestMetrics(this.context, info, modelLabel(info.model, this.options.models));
+  }
+
+  /** A request was refused before it began. */
+  rejected(reason: ErrorCode): void {
+    count(this.instruments.tts.rejected, { reason });
+  }
+
+  /** A reference was fetched from elsewhere, or that failed. */
+  referenceFetched(seconds: number): void {
+    observe(this.instruments.tts.refFetch, {}, seconds);
+  }
+
+  referenceLookedUp(result: "hit" | "miss"): void {
+    count(this.instruments.tts.refCache, { result });
+  }
+
+  sessionOpened(): void {
+    this.instruments.tts.sessions.inc();
+  }
+
+  sessionClosed(): void {
+    this.instruments.tts.sessions.dec();
+  }
+
+  sessionResumed(result: "resumed" | "unavailable" | "taken_over"): void {
+    count(this.instruments.tts.resumes, { result });
+  }
+
+  transferred({ bytes, sendSeconds, receiveSeconds, inFlightSeconds }: Transfer): void {
+    const { omni } = this.instruments;
+    const labels = {
+      model_name: modelLabel(undefined, this.options.models),
+      from_stage: "0",
+      from_replica: "0",
+      to_stage: "1",
+      to_replica: "0",
+    };
+    observe(omni.transferBytes, labels, bytes);
+    observe(omni.transferSend, labels, sendSeconds);
+    observe(omni.transferReceive, labels, receiveSeconds);
+    observe(omni.transferFlight, labels, inFlightSeconds);
+  }
+
+  /** Where the engine's figures come from. */
+  watchEngine(read: () => EngineReading): void {
+    this.readEngine = read;
+  }
+
+  private takeEngineReading(): void {
+    const reading = this.readEngine?.();
+    if (reading === undefined) return;
+    const { tts } = this.instruments;
+    tts.engineMemory.set({ kind: "weights" }, reading.weightBytes);
+    tts.engineMemory.set({ kind: "sequences" }, reading.sequenceBytes);
+    tts.engineMemory.set({ kind: "voice_cache" }, reading.voiceCacheBytes);
+    // The engine counts from its own start: its totals replace ours, and a restart shows as a reset.
+    tts.voiceCache.reset();
+    count(tts.voiceCache, { result: "hit" }, reading.voiceCacheHits);
+    count(tts.voiceCache, { result: "miss" }, reading.voiceCacheMisses);
+    tts.engineFrames.reset();
+    count(tts.engineFrames, {}, reading.frames);
+  }
+
+  recent(): RecentFigures {
+    const { recentTtfa, recentRtf } = this.context;
+    return {
+      ttfaP50Ms: recentTtfa.percentile(0.5) * 1000,
+      ttfaP95Ms: recentTtfa.percentile(0.95) * 1000,
+      rtfP50: recentRtf.percentile(0.5),
+      eventLoopP99Ms: this.recentDelay.percentile(0.99) * 1000,
+    };
+  }
+
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+
+  /** All metrics in Prometheus' text format. */
+  text(): Promise<string> {
+    this.takeEngineReading();
+    return this.registry.metrics();
+  }
+
+  /** Stops the timers. */
+  close(): void {
+    this.loop.stop();
+    this.registry.clear();
+  }
+}

@@ -1,0 +1,50 @@
+/** One face for all chunk policies: the caller tells what is pending and learns how much of it leaves now. */
+import { AdaptiveController, type AdaptiveOptions } from "./adaptive.ts";
+import { rampEmission } from "./ramp.ts";
+import { initialThenSteady } from "./steady.ts";
+
+export type ChunkPolicyName = "fixed" | "ramp" | "adaptive";
+
+export interface ChunkPolicyOptions extends AdaptiveOptions {
+  readonly policy: ChunkPolicyName;
+  /** Frames of the first chunk, as chosen by `firstFrames`. */
+  readonly first: number;
+  /** Sizes of the first chunks, for `ramp`. */
+  readonly ramp: readonly number[];
+}
+
+/** Cuts the frames of one request into chunks. */
+export interface ChunkPlanner {
+  /**
+   * Called for each new frame and once when generation has finished.
+   * @param frames frames generated so far; @param now seconds on a steady clock
+   * @returns frames that leave now; undefined to hold them; 0 if only the end is to be told
+   */
+  take(frames: number, finished: boolean, now: number): number | undefined;
+}
+
+/** A planner for one request. */
+export function chunkPlanner(options: ChunkPolicyOptions): ChunkPlanner {
+  const { policy, first, steady, ramp } = options;
+  let taken = 0;
+  let chunks = 0;
+  const controller = policy === "adaptive" ? new AdaptiveController(first, options) : undefined;
+
+  const ask = (frames: number, finished: boolean, now: number): number | undefined => {
+    if (controller !== undefined) return controller.take(frames - taken, finished, now);
+    if (policy === "ramp") return rampEmission({ ramp, steady, sent: chunks, frames, finished });
+    return initialThenSteady({ steady, first, frames, finished });
+  };
+
+  return {
+    take(frames, finished, now) {
+      if (frames === taken) return finished ? 0 : undefined;
+      const count = ask(frames, finished, now);
+      if (count !== undefined && count > 0) {
+        taken += count;
+        chunks += 1;
+      }
+      return count;
+    },
+  };
+}
