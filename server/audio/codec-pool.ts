@@ -66,7 +66,7 @@ function ask(
   signal: AbortSignal | undefined,
 ): Promise<CodecAnswer> {
   const worker = idle.pop() ?? startWorker();
-  const bytes = job.bytes.slice();
+  const bytes = new Uint8Array(job.bytes);
   return new Promise((resolve, reject) => {
     const release = () => {
       clearTimeout(timer);
