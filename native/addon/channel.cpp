@@ -31,7 +31,12 @@ void Channel::push(std::vector<Event>&& events) {
 void Channel::wake(napi_env env, napi_value, void* context, void*) {
   if (env == nullptr) return;  // the environment is going away
   const std::shared_ptr<Channel> channel = *static_cast<std::shared_ptr<Channel>*>(context);
-  channel->drain();
+  try {
+    channel->drain();
+  } catch (const Napi::Error&) {
+    // What listeners throw is dealt with where they are called. This is an environment that can run
+    // no more JavaScript, such as a worker being terminated: there is nobody left to tell.
+  }
 }
 
 void Channel::drain() {
