@@ -1,0 +1,136 @@
+/**
+ * Who may generate now. At most `capacity` units do, the others stand in line and know their place. A listener who is
+ * about to hear a gap goes before newcomers: a gap in speech is worse than a later start. Among equals, first come,
+ * first served. Owns the slots; knows nothing of what is done with them.
+ */
+import { ApiError } from "../protocol/envelope.ts";
+import type { LoadEstimate } from "./load-estimate.ts";
+
+export interface AdmissionOptions {
+  readonly capacity: number;
+  /** Most units in line before newcomers are refused. */
+  readonly maxWaiting: number;
+  readonly estimate: LoadEstimate;
+}
+
+/** The first unit of an utterance, which may be refused; a later one; a later one that is needed now. */
+export type Claim = "first" | "next" | "urgent";
+
+export interface Ticket {
+  /** True when the turn has come; false when the ticket was given back before. Never rejects. */
+  readonly granted: Promise<boolean>;
+  /** Gives the slot back or leaves the line. Harmless at any time. */
+  release(): void;
+}
+
+interface Waiting {
+  readonly onPlace: (place: number, expectedWaitMs: number) => void;
+  readonly settle: (granted: boolean) => void;
+  place: number;
+}
+
+export class Admission {
+  readonly #options: AdmissionOptions;
+  readonly #urgent: Waiting[] = [];
+  readonly #others: Waiting[] = [];
+  #active = 0;
+  #isPaused = false;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  get active(): number {
+    return this.#active;
+  }
+
+  get waiting(): number {
+    return this.#urgent.length + this.#others.length;
+  }
+
+  get capacity(): number {
+    return this.#options.capacity;
+  }
+
+  /** What one more newcomer would have to wait. */
+  get expectedWaitMs(): number {
+    const isFree = this.#active < this.capacity && this.waiting === 0 && !this.#isPaused;
+    return isFree ? 0 : this.#waitFor(this.waiting + 1);
+  }
+
+  /** Whether one more newcomer would be refused. */
+  get isFull(): boolean {
+    const isFree = this.#active < this.capacity && this.waiting === 0 && !this.#isPaused;
+    return !isFree && this.#others.length >= this.#options.maxWaiting;
+  }
+
+  /** The refusal of a newcomer. */
+  refusal(): ApiError {
+    const retryAfterSeconds = Math.max(1, Math.ceil(this.expectedWaitMs / 1000));
+    return new ApiError("overloaded", undefined, { retryAfterSeconds });
+  }
+
+  /**
+   * Asks for a slot. `onPlace` hears of the place in line, 1 being the next, whenever it changes.
+   * @throws ApiError `overloaded` when a newcomer finds the line full
+   */
+  request(claim: Claim, onPlace: Waiting["onPlace"]): Ticket {
+    if (claim === "first" && this.isFull) throw this.refusal();
+    let isHeld = false;
+    let settle: (granted: boolean) => void = () => {};
+    const granted = new Promise<boolean>((resolve) => {
+      settle = resolve;
+    });
+    const line = claim === "urgent" ? this.#urgent : this.#others;
+    const waiting: Waiting = {
+      onPlace,
+      place: 0,
+      settle: (isGranted) => {
+        isHeld = isGranted;
+        settle(isGranted);
+      },
+    };
+    line.push(waiting);
+    this.#advance();
+    const release = () => {
+      const at = line.indexOf(waiting);
+      if (at >= 0) {
+        line.splice(at, 1);
+        waiting.settle(false);
+      } else if (isHeld) {
+        isHeld = false;
+        this.#active -= 1;
+      } else return;
+      this.#advance();
+    };
+    return { granted, release };
+  }
+
+  /** Lets nobody in until `resume`; those who are in stay. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#advance();
+  }
+
+  #advance(): void {
+    while (!this.#isPaused && this.#active < this.capacity) {
+      const next = this.#urgent.shift() ?? this.#others.shift();
+      if (next === undefined) break;
+      this.#active += 1;
+      next.settle(true);
+    }
+    for (const [i, waiting] of [...this.#urgent, ...this.#others].entries()) {
+      if (waiting.place === i + 1) continue;
+      waiting.place = i + 1;
+      waiting.onPlace(waiting.place, this.#waitFor(waiting.place));
+    }
+  }
+
+  #waitFor(place: number): number {
+    return Math.round((place * this.#options.estimate.unitMs) / this.capacity);
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * Keeps an engine alive: loads it, warms it up, and replaces it when it is dead. The one owner of the Engine object; the
+ * rest of the server calls through here and so never holds one that is gone.
+ */
+import type { Engine } from "../engine/engine.ts";
+import { EngineError } from "../engine/errors.ts";
+import type { EngineStream } from "../engine/stream.ts";
+import type { GenerateOptions } from "../engine/types.ts";
+
+export type HostedEngine = Pick<
+  Engine,
+  "generate" | "encode" | "decode" | "stats" | "info" | "close"
+>;
+
+export interface HostOptions {
+  load(): Promise<HostedEngine>;
+  /** Short generations that an engine must survive before it serves; the first one also tests a suspect. */
+  readonly warmUps: () => readonly GenerateOptions[];
+  /** An engine has been loaded and warmed, or is gone. */
+  onChange(isReady: boolean): void;
+  /** Milliseconds that a frame of the warm-up took. */
+  onFrameMs(ms: number): void;
+  log(level: "info" | "error", message: string): void;
+}
+
+export type HostStage = "loading" | "warming" | "ready" | "failed" | "closed";
+
+/** Frames of a warm-up. */
+export const WARM_UP_FRAMES = 4;
+/** A probe that takes longer than this has failed, in milliseconds. */
+const PROBE_LIMIT_MS = 10_000;
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 30_000;
+
+export class EngineHost {
+  readonly #options: HostOptions;
+  #engine: HostedEngine | undefined;
+  #stage: HostStage = "loading";
+  #reason: string | undefined;
+  #checking: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+  }
+
+  get stage(): HostStage {
+    return this.#stage;
+  }
+
+  /** Why it is not ready, in a sentence. */
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
+  /** @throws EngineError `closed` while there is none */
+  get engine(): HostedEngine {
+    if (this.#engine === undefined || this.#stage === "closed") {
+      throw new EngineError("closed", this.#reason ?? "The engine is not loaded.");
+    }
+    return this.#engine;
+  }
+
+  /** Loads the first engine. Rejects if that fails: whoever starts a server wants to know. */
+  async start(): Promise<void> {
+    try {
+      await this.#loadAndWarm();
+    } catch (error) {
+      this.#setStage("failed", messageOf(error));
+      throw error;
+    }
+  }
+
+  /** @throws EngineError */
+  generate(options: GenerateOptions): EngineStream {
+    return this.engine.generate(options);
+  }
+
+  /** A generation failed: finds out whether the engine is dead, and if so replaces it. Resolves when it is settled. */
+  async suspect(error: unknown): Promise<void> {
+    if (!(error instanceof EngineError) || this.#stage !== "ready") return;
+    if (error.code !== "engine_failed" && error.code !== "closed") return;
+    this.#checking ??= this.#check(error).finally(() => {
+      this.#checking = undefined;
+    });
+    await this.#checking;
+  }
+
+  async close(): Promise<void> {
+    this.#setStage("closed", "The engine was closed.");
+    this.#wake?.();
+    const engine = this.#engine;
+    this.#engine = undefined;
+    await engine?.close();
+    await this.#checking;
+  }
+
+  async #check(error: EngineError): Promise<void> {
+    const isAlive = error.code === "engine_failed" && (await this.#probe());
+    if (isAlive || this.#stage === "closed") return;
+    this.#options.log("error", `The engine is dead and is being replaced: ${error.message}`);
+    const dead = this.#engine;
+    this.#engine = undefined;
+    this.#setStage("loading", "The engine failed and is being restarted.");
+    await dead?.close().catch(() => {});
+    for (let delay = FIRST_RETRY_MS; this.#isOpen(); delay = Math.min(2 * delay, LAST_RETRY_MS)) {
+      try {
+        return await this.#loadAndWarm();
+      } catch (failure) {
+        if (!this.#isOpen()) return;
+        this.#setStage("failed", messageOf(failure));
+        this.#options.log("error", `The engine could not be restarted: ${messageOf(failure)}`);
+        await this.#pause(delay);
+      }
+    }
+  }
+
+  #isOpen(): boolean {
+    return this.#stage !== "closed";
+  }
+
+  async #loadAndWarm(): Promise<void> {
+    const engine = await this.#options.load();
+    if (!this.#isOpen()) return engine.close();
+    try {
+      this.#setStage("warming", this.#reason);
+      for (const options of this.#options.warmUps()) await this.#warm(engine, options);
+    } catch (error) {
+      await engine.close().catch(() => {});
+      throw error;
+    }
+    if (!this.#isOpen()) return engine.close();
+    this.#engine = engine;
+    this.#setStage("ready", undefined);
+    this.#options.log("info", "The engine is ready.");
+  }
+
+  async #warm(engine: HostedEngine, options: GenerateOptions): Promise<void> {
+    const stream = engine.generate(options);
+    for await (const _ of stream);
+    const { stats } = await stream.finished;
+    if (stats.frames > 0) this.#options.onFrameMs(stats.frameMs / stats.frames);
+  }
+
+  /** Whether the engine still speaks. */
+  async #probe(): Promise<boolean> {
+    const [options] = this.#options.warmUps();
+    const engine = this.#engine;
+    if (options === undefined || engine === undefined) return false;
+    const { promise: tooLong, cancel } = timeout(PROBE_LIMIT_MS);
+    const spoken = this.#warm(engine, options).then(
+      () => true,
+      () => false,
+    );
+    const isAlive = await Promise.race([spoken, tooLong]);
+    cancel();
+    return isAlive;
+  }
+
+  #setStage(stage: HostStage, reason: string | undefined): void {
+    const wasReady = this.#stage === "ready";
+    if (this.#stage === "closed") return;
+    this.#stage = stage;
+    this.#reason = reason;
+    if (wasReady !== (stage === "ready")) this.#options.onChange(stage === "ready");
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** False after `ms`, unless cancelled. */
+function timeout(ms: number): { readonly promise: Promise<boolean>; cancel(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  const promise = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  return { promise, cancel: () => clearTimeout(timer) };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,48 @@
+/**
+ * From the engine's audio of one unit to what the listener asked for: silence in front, channels, speed, sample rate.
+ * Every unit begins and ends for itself. So its samples do not depend on how many units there are, on chunks, or
+ * on the door, and a unit is complete when its last frame is.
+ */
+import { convertChannels, createConverter, type PcmStage } from "../audio/convert.ts";
+import { concatSamples } from "../audio/pcm.ts";
+import { createTimeStretch } from "../audio/speed.ts";
+import type { AudioFormat } from "../models/types.ts";
+import type { SpeechSettings } from "./types.ts";
+
+export type OutputShape = Pick<SpeechSettings, "speed" | "sampleRate" | "channels">;
+
+export class UnitAudio implements PcmStage {
+  readonly #from: 1 | 2;
+  readonly #width: 1 | 2;
+  readonly #stages: readonly PcmStage[];
+  #silence: Float32Array | undefined;
+
+  /** @throws AudioError `unsupported_output` for a speed or rate that cannot be made */
+  constructor(source: AudioFormat, target: OutputShape, pauseMs: number) {
+    this.#from = source.channels as 1 | 2;
+    this.#width = Math.min(this.#from, target.channels) as 1 | 2;
+    const { sampleRate } = source;
+    this.#stages = [
+      createTimeStretch(target.speed, sampleRate, this.#width),
+      createConverter({ sampleRate, channels: this.#width }, target),
+    ];
+    const samples = Math.round((pauseMs / 1000) * sampleRate) * this.#from;
+    if (samples > 0) this.#silence = new Float32Array(samples);
+  }
+
+  push(pcm: Float32Array): Float32Array {
+    const whole = this.#silence === undefined ? pcm : concatSamples([this.#silence, pcm]);
+    this.#silence = undefined;
+    const first = convertChannels(whole, this.#from, this.#width);
+    return this.#stages.reduce((samples, stage) => stage.push(samples), first);
+  }
+
+  end(): Float32Array {
+    let tail: Float32Array = new Float32Array(0);
+    for (const stage of this.#stages) {
+      const last = tail.length > 0 ? stage.push(tail) : tail;
+      tail = concatSamples([last, stage.end()]);
+    }
+    return tail;
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * One unit: a piece of text that is generated in one go. Owns its place in line, its slot and its engine stream, and lets
+ * go of all three however it ends. Reading it gives chunks; while nobody reads, the engine holds its audio back.
+ */
+
+import { concatSamples } from "../audio/pcm.ts";
+import type { EngineStream } from "../engine/stream.ts";
+import type { Finished, GenerateOptions } from "../engine/types.ts";
+import type { Model } from "../models/types.ts";
+import type { Segment } from "../text/segment.ts";
+import type { Claim, Ticket } from "./admission.ts";
+import type { ChunkPlanner } from "./chunking/policy.ts";
+import type { SpeechSettings } from "./types.ts";
+import { UnitAudio } from "./unit-audio.ts";
+
+/** What a unit needs of the house. */
+export interface Studio {
+  readonly model: Model;
+  /** Milliseconds on a clock that does not jump. */
+  now(): number;
+  /** @throws ApiError `overloaded` */
+  admit(claim: Claim, onPlace: (place: number, expectedWaitMs: number) => void): Ticket;
+  /** @throws EngineError */
+  generate(options: GenerateOptions): EngineStream;
+  /** What a request leaves open, filled in by the configuration. */
+  samplingFor(settings: SpeechSettings): Omit<NonNullable<GenerateOptions["sampling"]>, "segment">;
+  maxFramesFor(settings: SpeechSettings): number | undefined;
+  planner(settings: SpeechSettings, firstFrames: number): ChunkPlanner;
+  /** A generation has begun to give audio; the returned function says that it no longer does. */
+  begun(): () => void;
+  /** A generation ended by itself. */
+  measured(finished: Finished): void;
+  /** A generation failed. */
+  failed(error: unknown): void;
+}
+
+export interface UnitRequest {
+  readonly index: number;
+  readonly segment: Segment;
+  readonly settings: SpeechSettings;
+  /** 0 to 2^64 - 1 */
+  readonly seed: bigint;
+  readonly firstFrames: number;
+  readonly claim: Claim;
+  onPlace(place: number, expectedWaitMs: number): void;
+  onAdmitted(): void;
+  /** Called when the engine has let go of it, just before its slot goes to the next in line. */
+  onGenerated(): void;
+}
+
+export interface Piece {
+  /** May be empty while a filter fills up. */
+  readonly pcm: Float32Array;
+  readonly frames: number;
+}
+
+const MASK64 = (1n << 64n) - 1n;
+
+export class Unit {
+  readonly request: UnitRequest;
+  readonly #studio: Studio;
+  readonly #opened: Promise<EngineStream | undefined>;
+  readonly #planner: ChunkPlanner;
+  /** Settles when the engine has let go of the unit, or will never have it. Never rejects. */
+  readonly generated: Promise<void>;
+  #ticket: Ticket | undefined;
+  #stream: EngineStream | undefined;
+  #audio: UnitAudio | undefined;
+  #pending: Float32Array[] = [];
+  #framesRead = 0;
+  #framesGiven = 0;
+  #finished: Finished | undefined;
+  #isCancelled = false;
+  #isGenerated = false;
+  #isEnded = false;
+  #waitedMs = 0;
+  #ceased: (() => void) | undefined;
+
+  constructor(studio: Studio, request: UnitRequest) {
+    this.#studio = studio;
+    this.request = request;
+    this.#planner = studio.planner(request.settings, request.firstFrames);
+    this.#opened = this.#open();
+    this.generated = this.#opened.then(
+      (stream) => this.#follow(stream),
+      () => this.#letGo(),
+    );
+  }
+
+  get isCancelled(): boolean {
+    return this.#isCancelled;
+  }
+
+  get isGenerated(): boolean {
+    return this.#isGenerated;
+  }
+
+  /** Codec frames that have been read. */
+  get frames(): number {
+    return this.#framesGiven;
+  }
+
+  get isTruncated(): boolean {
+    return this.#finished?.reason === "length";
+  }
+
+  /** Computing time so far as the engine has told, in milliseconds. */
+  get computeMs(): number {
+    const stats = this.#finished?.stats;
+    return stats === undefined ? 0 : stats.prefillMs + stats.frameMs + stats.codecMs;
+  }
+
+  /** From the wish to speak it to its first audio; undefined if there was none. */
+  get ttfaMs(): number | undefined {
+    const stats = this.#finished?.stats;
+    return stats !== undefined && stats.frames > 0
+      ? this.#waitedMs + stats.firstAudioMs
+      : undefined;
+  }
+
+  /** Drops it, wherever it is. The engine stops within one frame. */
+  cancel(): void {
+    this.#isCancelled = true;
+    if (this.#stream === undefined) this.#ticket?.release();
+    this.#stream?.cancel();
+  }
+
+  /**
+   * The next chunk; undefined at the end, or when cancelled.
+   * @throws what made the unit fail
+   */
+  async next(): Promise<Piece | undefined> {
+    const stream = await this.#opened;
+    if (stream === undefined || this.#isEnded) return undefined;
+    for (;;) {
+      const { value: chunk } = await stream.next();
+      if (this.#isCancelled) return undefined;
+      if (chunk === undefined) {
+        await this.generated;
+        return this.#last();
+      }
+      this.#ceased ??= this.#studio.begun();
+      this.#framesRead += chunk.frames;
+      this.#pending.push(chunk.pcm);
+      const now = this.#studio.now() / 1000;
+      if (this.#planner.take(this.#framesRead, false, now)) return this.#piece();
+    }
+  }
+
+  async #open(): Promise<EngineStream | undefined> {
+    const { settings, segment, claim, onPlace, onAdmitted } = this.request;
+    const { model } = this.#studio;
+    const maxFrames = this.#studio.maxFramesFor(settings);
+    const plan = model.planSegment({
+      text: segment.spoken,
+      voice: settings.voice,
+      ...(maxFrames === undefined ? {} : { maxFrames }),
+    });
+    const pauseMs = this.request.index > 0 ? segment.pauseBeforeMs : 0;
+    this.#audio = new UnitAudio(model.audio, settings, pauseMs);
+    const wishedAt = this.#studio.now();
+    this.#ticket = this.#studio.admit(claim, onPlace);
+    if (!(await this.#ticket.granted) || this.#isCancelled) return undefined;
+    this.#waitedMs = this.#studio.now() - wishedAt;
+    onAdmitted();
+    this.#stream = this.#studio.generate({
+      prefixKey: plan.prefixKey,
+      prefixRows: plan.prefixRows,
+      textRows: plan.textRows,
+      maxFrames: plan.maxFrames,
+      sampling: {
+        ...this.#studio.samplingFor(settings),
+        seed: this.request.seed & MASK64,
+        segment: this.request.index,
+      },
+    });
+    return this.#stream;
+  }
+
+  async #follow(stream: EngineStream | undefined): Promise<void> {
+    this.#finished = await stream?.finished;
+    if (this.#finished?.reason === "stop") this.#studio.measured(this.#finished);
+    this.#letGo();
+  }
+
+  #letGo(): void {
+    this.#ceased?.();
+    this.#isGenerated = true;
+    this.request.onGenerated();
+    this.#ticket?.release();
+  }
+
+  #last(): Piece | undefined {
+    this.#isEnded = true;
+    const { pcm, frames } = this.#piece();
+    const tail = this.#framesRead > 0 ? this.#audio?.end() : undefined;
+    const whole = tail === undefined ? pcm : concatSamples([pcm, tail]);
+    return whole.length > 0 ? { pcm: whole, frames } : undefined;
+  }
+
+  /** Everything that is pending, as one chunk. */
+  #piece(): Piece {
+    const frames = this.#framesRead - this.#framesGiven;
+    const pcm = concatSamples(this.#pending);
+    this.#pending = [];
+    this.#framesGiven = this.#framesRead;
+    return { pcm: frames > 0 ? (this.#audio?.push(pcm) ?? pcm) : pcm, frames };
+  }
+}
