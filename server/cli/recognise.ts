@@ -22,9 +22,13 @@ export const RECOGNISER_HZ = SAMPLE_RATE;
 
 /**
  * Words of each recording (mono, 16 kHz, -1 to 1), lower case.
+ * @param expected what can have been said, as the right side of a JSGF rule; without it anything
  * @throws Error with pocketsphinx's last lines when it fails
  */
-export async function recognise(recordings: readonly Float32Array[]): Promise<string[][]> {
+export async function recognise(
+  recordings: readonly Float32Array[],
+  expected?: string,
+): Promise<string[][]> {
   const folder = await mkdtemp(join(tmpdir(), "sonant-recognise-"));
   try {
     const names = recordings.map((_, i) => `${i}`);
@@ -33,11 +37,16 @@ export async function recognise(recordings: readonly Float32Array[]): Promise<st
       await writeFile(join(folder, `${i}.raw`), new Uint8Array(pcm.buffer));
     }
     await writeFile(join(folder, "list"), `${names.join("\n")}\n`);
+    const grammar = join(folder, "grammar");
+    if (expected !== undefined) {
+      await writeFile(grammar, `#JSGF V1.0;\ngrammar expected;\npublic <all> = ${expected};\n`);
+    }
     await run([
+      ...(expected === undefined ? ["-lm", join(MODEL, "en-us.lm.bin")] : ["-jsgf", grammar]),
       ...["-adcin", "yes", "-adchdr", "0", "-cepdir", folder, "-cepext", ".raw"],
       ...["-ctl", join(folder, "list"), "-hyp", join(folder, "hypotheses")],
-      ...["-hmm", join(MODEL, "en-us"), "-lm", join(MODEL, "en-us.lm.bin")],
-      ...["-dict", join(MODEL, "cmudict-en-us.dict"), "-samprate", `${SAMPLE_RATE}`],
+      ...["-hmm", join(MODEL, "en-us"), "-dict", join(MODEL, "cmudict-en-us.dict")],
+      ...["-samprate", `${SAMPLE_RATE}`],
       ...["-logfn", join(folder, "log")],
     ]);
     const words = new Map<string, string[]>();
