@@ -34,7 +34,11 @@ async function firstAddress(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error("The server's output is not piped");
   for await (const line of createInterface({ input: child.stdout })) {
     const address = /http:\/\/\S+/.exec(line)?.[0];
-    if (address !== undefined) return address;
+    if (address !== undefined) {
+      // What follows is not read, and must not fill the pipe.
+      setImmediate(() => child.stdout?.resume());
+      return address;
+    }
   }
   throw new Error("The server ended before it printed its address");
 }

@@ -2,6 +2,8 @@
 import { Player } from "./player.js";
 
 const SAMPLE_RATE = 48_000;
+/** Fields of the API by the control that fills them. */
+const CONTROLS = /** @type {Record<string, string>} */ ({ input: "text" });
 
 /**
  * The element with an id, which the page is known to have.
@@ -64,7 +66,7 @@ function readForm() {
   }
   complain("");
   const drawn = wanted === "" ? {} : { seed: Number(wanted) };
-  return { text: text.value, voice: voice.value, ...drawn };
+  return { input: text.value, voice: voice.value, ...drawn };
 }
 
 /** Speaks what the form holds, in place of anything that is being spoken. */
@@ -98,22 +100,24 @@ async function speak() {
 
 /**
  * Requests speech and plays it while it arrives.
- * @param {{ text: string, voice: string, seed?: number }} body
+ * @param {{ input: string, voice: string, seed?: number }} body
  * @param {{ abort: AbortController, player: Player }} session
  */
 async function stream(body, { abort, player }) {
   const started = performance.now();
-  const response = await fetch("/speak", {
+  const form = { stream: true, stream_format: "audio", response_format: "pcm", channels: 2 };
+  const response = await fetch("/v1/audio/speech", {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
+    body: JSON.stringify({ ...body, ...form, sample_rate: SAMPLE_RATE }),
     signal: abort.signal,
   }).catch(() => {
     throw new Error("The server does not answer.");
   });
   if (!response.ok || response.body === null) {
     const { error } = await response.json();
-    throw Object.assign(new Error(error.message), { field: error.param });
+    const field = CONTROLS[error.param] ?? error.param;
+    throw Object.assign(new Error(error.message ?? error), { field });
   }
   show("used-seed", response.headers.get("x-seed") ?? "–");
   const reader = response.body.getReader();
@@ -165,10 +169,11 @@ function drawLevel() {
 
 /** Fills the voice menu. */
 async function loadVoices() {
-  const list = await (await fetch("/voices")).json();
-  for (const { name, description } of list.voices) {
+  const list = await (await fetch("/v1/audio/voices")).json();
+  for (const preset of list.presets) {
+    const { name, description } = preset;
     const label = description === "" ? name : `${name}: ${description}`;
-    voice.add(new Option(label, name, name === list.default, name === list.default));
+    voice.add(new Option(label, name, preset.default, preset.default));
   }
 }
 

@@ -10,14 +10,14 @@ export interface BuildInfo {
   readonly commit: string | undefined;
 }
 
-/** @param root of the project @param environment `SONANT_COMMIT` goes before what git says, for images without git */
+/** @param root of the project @param environment `SONANT_GIT_COMMIT` goes before what git says, for images without git */
 export async function readBuildInfo(
   root: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<BuildInfo> {
   const manifest: unknown = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   const { version } = manifest as { version: string };
-  return { version, commit: environment.SONANT_COMMIT || (await commitOf(root)) };
+  return { version, commit: environment.SONANT_GIT_COMMIT || (await commitOf(root)) };
 }
 
 async function commitOf(root: string): Promise<string | undefined> {

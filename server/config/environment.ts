@@ -55,7 +55,7 @@ export const OTHER_VARIABLES = [
   "SONANT_CONFIG",
   "SONANT_PLATFORM",
   "SONANT_API_KEY",
-  "SONANT_COMMIT",
+  "SONANT_GIT_COMMIT",
 ] as const;
 
 export type Environment = Readonly<Record<string, string | undefined>>;

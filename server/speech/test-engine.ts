@@ -36,6 +36,9 @@ interface Generation {
   wake(): void;
 }
 
+/** A failure that does not make the engine suspect, which would then be tried and replaced. */
+export const passingFailure = (message: string) => new EngineError("out_of_memory", message);
+
 const DEFAULT_BUFFER = 125;
 
 export class ToneEngine implements NativeEngine {

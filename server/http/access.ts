@@ -1,0 +1,57 @@
+/**
+ * Who may call, and how often: API keys and limits on requests, for every door alike. Keys are compared in constant time
+ * and never logged. Owns no sockets and no routes.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { ApiError } from "../protocol/envelope.ts";
+import { RateLimiter } from "./rate-limiter.ts";
+
+export interface AccessOptions {
+  /** Empty: no key is asked for. */
+  readonly apiKeys: readonly string[];
+  /** Of one key or address; 0: no limit. */
+  readonly requestsPerMinute: number;
+  /** Milliseconds on a clock that does not jump; for tests. */
+  readonly now?: () => number;
+}
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+export class Access {
+  readonly #keys: readonly Buffer[];
+  readonly #limiter: RateLimiter | undefined;
+
+  constructor({ apiKeys, requestsPerMinute, now }: AccessOptions) {
+    this.#keys = apiKeys.map(digest);
+    this.#limiter =
+      requestsPerMinute === 0 ? undefined : new RateLimiter(requestsPerMinute, 60_000, now);
+  }
+
+  /** Whether a key has to be sent at all. */
+  get needsKey(): boolean {
+    return this.#keys.length > 0;
+  }
+
+  /** Whether an Authorization header opens the door; any does while no key is configured. */
+  opens(authorization: string | undefined): boolean {
+    if (!this.needsKey) return true;
+    const key = digest(bearer(authorization));
+    // Every key is looked at, so that the time taken does not tell which one was close.
+    return this.#keys.map((known) => timingSafeEqual(known, key)).includes(true);
+  }
+
+  /**
+   * Counts a request of a client: of its key where keys are asked for, else of its address.
+   * @throws ApiError `rate_limited` with the time to wait
+   */
+  count(authorization: string | undefined, address: string): void {
+    const client = this.needsKey ? `key ${digest(bearer(authorization)).toString("hex")}` : address;
+    const waitMs = this.#limiter?.take(client) ?? 0;
+    if (waitMs === 0) return;
+    throw new ApiError("rate_limited", undefined, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+  }
+}
+
+function bearer(authorization = ""): string {
+  return /^bearer\s+(\S+)\s*$/i.exec(authorization)?.[1] ?? "";
+}

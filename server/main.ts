@@ -1,0 +1,246 @@
+/**
+ * The composition root: builds every part from the configuration, opens the doors, and ends all of it in order. The only
+ * file that knows every part.
+ */
+import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { type Logger, pino } from "pino";
+import { readBuildInfo } from "./config/build-info.ts";
+import { type Config, configSha256, printable } from "./config/config.ts";
+import { ConfigError, type Environment } from "./config/environment.ts";
+import { loadConfig } from "./config/load.ts";
+import { Engine } from "./engine/engine.ts";
+import type { EngineStats, LoadOptions } from "./engine/types.ts";
+import { Access } from "./http/access.ts";
+import { createHttpServer } from "./http/server.ts";
+import { Metrics } from "./metrics/metrics.ts";
+import { loadModel } from "./models/registry.ts";
+import { attachRealtime } from "./realtime/index.ts";
+import { SonantSpeechService } from "./speech/service.ts";
+import type { ReferenceCodec } from "./voices/encode-reference.ts";
+import { openVoiceLibrary } from "./voices/open-library.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const USAGE =
+  "Usage: npm start -- [--config FILE] [--port 8091] [--host 127.0.0.1] [--model FOLDER] [--threads N] [--no-ui]";
+/** Signals that come this close to each other were sent once, by a terminal and by a wrapper. */
+const SAME_SIGNAL_MS = 500;
+
+/** An obstacle that one sentence explains. */
+class StartError extends Error {}
+
+interface Options {
+  readonly config: string | undefined;
+  readonly environment: Environment;
+  readonly ui: boolean;
+}
+
+/** Options of the command line go before variables, which go before the deploy file. */
+function readOptions(args: string[], env: Environment): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      config: { type: "string" },
+      port: { type: "string" },
+      host: { type: "string" },
+      model: { type: "string" },
+      threads: { type: "string" },
+      "no-ui": { type: "boolean", default: false },
+    },
+  });
+  const given = {
+    SONANT_PORT: values.port ?? (env.PORT || undefined),
+    SONANT_HOST: values.host ?? (env.HOST || undefined),
+    SONANT_MODEL: values.model && resolve(values.model),
+    SONANT_THREADS: values.threads,
+  };
+  const kept = Object.entries(given).filter(([, value]) => value !== undefined);
+  return {
+    config: values.config && resolve(values.config),
+    environment: { ...env, ...Object.fromEntries(kept) },
+    ui: !values["no-ui"],
+  };
+}
+
+const PRECISIONS = { auto: undefined, float32: "fp32", int8: "int8", bfloat16: "bf16" } as const;
+
+function engineOptions({ model, engine }: Config): LoadOptions {
+  const precision = PRECISIONS[engine.precision];
+  return {
+    lmFolder: join(model, "lm"),
+    codecFolder: join(model, "codec"),
+    device: engine.device === "cpu" ? "cpu" : "cuda",
+    threads: engine.threads,
+    ...(precision === undefined ? {} : { precision }),
+    limits: {
+      maxSequences: engine.maxSequences,
+      maxWaiting: engine.maxQueue,
+      prefillSliceRows: engine.prefillSliceRows,
+      voiceCacheBytes: engine.voiceCacheBytes,
+      encodeSliceFrames: engine.encodeSliceFrames,
+    },
+  };
+}
+
+/** Builds all parts; nothing listens and no engine is loaded yet. */
+async function build(config: Config, ui: boolean, log: Logger) {
+  const model = await loadModel(config.model);
+  const metrics = new Metrics({
+    models: config.servedModelNames,
+    sampleRate: model.audio.sampleRate,
+  });
+  const service = new SonantSpeechService({
+    model,
+    config,
+    loadEngine: () => Engine.load(engineOptions(config)),
+    metrics,
+    log: (level, message) => log[level](message),
+  });
+  const { references } = config;
+  const voices = await openVoiceLibrary({
+    model,
+    engine: codecOf(service),
+    store: config.voices.directory,
+    limits: config.limits,
+    fetch: {
+      allowPrivate: references.allowPrivate,
+      allowedDomains: references.allowedDomains,
+      extraPorts: references.allowedPorts,
+      connectTimeoutMs: references.connectTimeoutMs,
+      totalTimeoutMs: references.fetchTimeoutMs,
+      maxBytes: references.maxBytes,
+      maxRedirects: references.maxRedirects,
+    },
+    localFolder: references.allowedLocalPath,
+    log: (sentence) => log.warn(sentence),
+  });
+  const deps = {
+    config,
+    service,
+    voices,
+    metrics,
+    access: new Access(config.server),
+    build: await readBuildInfo(ROOT, process.env),
+    device: config.engine.device,
+    logger: log,
+    pageFolder: ui ? join(ROOT, "public") : undefined,
+  };
+  const http = createHttpServer(deps);
+  const realtime = attachRealtime(http.server, deps);
+  return { config, model, metrics, service, http, realtime, log };
+}
+
+type House = Awaited<ReturnType<typeof build>>;
+
+/** The engine in use, for recordings to be encoded by; it may be another one after a failure. */
+function codecOf({ host }: SonantSpeechService): ReferenceCodec {
+  return {
+    get info() {
+      return host.engine.info;
+    },
+    encode: (pcm, channels, sampleRate, options) =>
+      host.engine.encode(pcm, channels, sampleRate, options),
+  };
+}
+
+/** Starts listening and returns the address for people. */
+async function listen({ http, config }: House): Promise<string> {
+  const { port, host } = config.server;
+  try {
+    await http.listen({ port, host, listenTextResolver: () => "listening" });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE") {
+      throw new StartError(`Port ${port} is taken; choose another one with --port or PORT.`);
+    }
+    if (code === "EACCES") {
+      throw new StartError(`Port ${port} needs more rights; choose one above 1023 with --port.`);
+    }
+    throw error;
+  }
+  const address = http.server.address() as AddressInfo;
+  const name = host.includes(":") ? `[${host}]` : host;
+  return `http://${name}:${address.port}`;
+}
+
+/** Figures of the engine for metrics; the last known ones while it is being replaced. */
+function watchEngine({ metrics, service }: House): void {
+  let last: EngineStats = service.host.engine.stats();
+  metrics.watchEngine(() => {
+    if (service.state.stage === "ready") last = service.host.engine.stats();
+    return last;
+  });
+}
+
+/** Refuses what is new, lets what is open end within the limit, and then ends all of it. */
+async function shutDown({ config, service, realtime, http, metrics, log }: House): Promise<void> {
+  const until = performance.now() + config.server.drainTimeoutMs;
+  log.info({ active: service.load.active }, "shutting down");
+  await service.drain(config.server.drainTimeoutMs);
+  await realtime.close();
+  // Sound that is spoken may still be on its way to a slow reader.
+  const timer = setTimeout(
+    () => http.server.closeAllConnections(),
+    Math.max(0, until - performance.now()),
+  );
+  await http.close();
+  clearTimeout(timer);
+  await service.close();
+  metrics.close();
+  log.info("stopped");
+}
+
+/** The first signal drains; one that follows later stops at once. */
+function obeySignals(house: House): void {
+  let stoppedAt: number | undefined;
+  const obey = (signal: NodeJS.Signals) => {
+    const now = performance.now();
+    if (stoppedAt === undefined) {
+      stoppedAt = now;
+      shutDown(house).catch((error: unknown) => fail(house.log, error));
+    } else if (now - stoppedAt > SAME_SIGNAL_MS) {
+      house.log.warn({ signal }, "stopped at once");
+      process.exit(1);
+    }
+  };
+  process.on("SIGINT", obey).on("SIGTERM", obey);
+}
+
+function fail(log: Logger, error: unknown): never {
+  log.fatal({ err: error }, "failed");
+  process.exit(1);
+}
+
+async function main() {
+  const { config: file, environment, ui } = readOptions(process.argv.slice(2), process.env);
+  const { config, warnings } = await loadConfig({ file, environment, root: ROOT });
+  const log = pino({ level: config.server.logLevel, base: null });
+  log.info({ config: printable(config), sha256: configSha256(config) }, "configuration");
+  for (const warning of warnings) log.warn(warning);
+
+  const house = await build(config, ui, log);
+  obeySignals(house);
+  const url = await listen(house);
+  try {
+    await house.service.start();
+  } catch (error) {
+    await shutDown(house);
+    throw error;
+  }
+  watchEngine(house);
+  const { description } = house.service.host.engine.info;
+  console.log(`${house.model.name} speaks at ${url} (${description})`);
+}
+
+main().catch((error: unknown) => {
+  const { code } = error as { code?: string };
+  if (error instanceof ConfigError) {
+    console.error([`${error.source}:`, ...error.problems].join("\n  "));
+  } else {
+    const isExpected = error instanceof StartError || code !== undefined;
+    console.error(isExpected ? (error as Error).message : error);
+  }
+  if (code?.startsWith("ERR_PARSE_ARGS")) console.error(USAGE);
+  process.exitCode = 1;
+});

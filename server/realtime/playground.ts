@@ -1,0 +1,364 @@
+/**
+ * The playground's door (socket.io): several sessions on one connection, each under an id that the page chooses, audio
+ * as pcm, and a status tick for pages that watch. The sessions are the same as everywhere.
+ */
+import type { Server as HttpServer, IncomingMessage } from "node:http";
+import { Server, type Socket } from "socket.io";
+import { toPcm16 } from "../audio/pcm.ts";
+import { ApiError, validate } from "../protocol/envelope.ts";
+import {
+  type ErrorInfo,
+  type OpenedInfo,
+  PAGE_EVENTS,
+  type PageEventName,
+  type PageToServer,
+  type ServerToPage,
+  type StatusTick,
+} from "../protocol/playground.ts";
+import { speechError } from "../speech/errors.ts";
+import type { SpeechEvent, SpeechSession, SpeechSettings } from "../speech/types.ts";
+import type { RealtimeDeps } from "./deps.ts";
+import { prepareSettings } from "./settings.ts";
+
+const TICK_MS = 1000;
+const WATCHERS = "watchers";
+/** Sessions that one page may have open. */
+const MAX_SESSIONS = 64;
+
+/** Packets that may wait for a page to read, and how often it is looked whether they still do. */
+const MAX_WAITING = 32;
+const ROOM_POLL_MS = 20;
+
+type Page = Socket<PageToServer, ServerToPage>;
+type TextMessage = ReturnType<(typeof PAGE_EVENTS)["text"]["parse"]>;
+
+const STATES: Readonly<Record<string, StatusTick["state"]>> = {
+  loading: "warming_up",
+  warming: "warming_up",
+  ready: "ready",
+  draining: "shutting_down",
+  failed: "engine_dead",
+};
+
+interface PageSession {
+  readonly speech: SpeechSession;
+  readonly settings: SpeechSettings;
+  /** Number of the last text that was taken. */
+  lastSeq: number;
+}
+
+/** The sessions of one page. */
+class PageDoor {
+  readonly #page: Page;
+  readonly #deps: RealtimeDeps;
+  readonly #sessions = new Map<string, PageSession>();
+  readonly #opening = new Set<string>();
+  readonly #gone = new AbortController();
+
+  constructor(page: Page, deps: RealtimeDeps) {
+    this.#page = page;
+    this.#deps = deps;
+    this.#on("open", (event, answer) => this.#open(event, answer));
+    this.#on("text", (event) => this.#text(event));
+    this.#on("flush", ({ session }) => this.#speech(session)?.flush());
+    this.#on("end", ({ session }) => this.#speech(session)?.end());
+    this.#on("cancel", ({ session, scope, played_ms }) =>
+      this.#speech(session)?.cancel(scope, played_ms),
+    );
+    this.#on("played", ({ session, utterance_index, played_ms }) =>
+      this.#speech(session)?.played(utterance_index, played_ms),
+    );
+    this.#on("watch", ({ status }) => (status ? page.join(WATCHERS) : page.leave(WATCHERS)));
+    page.on("disconnect", () => {
+      this.#gone.abort();
+      for (const { speech } of this.#sessions.values()) void speech.close();
+      this.#sessions.clear();
+    });
+  }
+
+  #text({ session, text, seq }: TextMessage): void {
+    const open = this.#sessions.get(session);
+    if (open === undefined || (seq !== undefined && seq <= open.lastSeq)) return;
+    open.speech.push(text);
+    open.lastSeq = seq ?? open.lastSeq;
+  }
+
+  #speech(session: string): SpeechSession | undefined {
+    return this.#sessions.get(session)?.speech;
+  }
+
+  /** Handles an event that has been checked; what goes wrong is told to the page. */
+  #on<T extends PageEventName>(
+    name: T,
+    handle: (
+      event: ReturnType<(typeof PAGE_EVENTS)[T]["parse"]>,
+      answer: (info: OpenedInfo | ErrorInfo) => void,
+    ) => unknown,
+  ): void {
+    const listener = async (raw: unknown, answer: unknown) => {
+      const reply = typeof answer === "function" ? (answer as (info: unknown) => void) : () => {};
+      const named = (raw as { session?: unknown } | null | undefined)?.session;
+      const session = typeof named === "string" ? named : null;
+      try {
+        const event = validate(PAGE_EVENTS[name], raw) as ReturnType<
+          (typeof PAGE_EVENTS)[T]["parse"]
+        >;
+        await handle(event, reply);
+      } catch (error) {
+        if (this.#gone.signal.aborted) return;
+        const info = errorInfo(session, error, name === "open");
+        if (name === "open") reply(info);
+        else this.#page.emit("error", info);
+      }
+    };
+    this.#page.on(name, listener as never);
+  }
+
+  async #open(
+    event: ReturnType<(typeof PAGE_EVENTS)["open"]["parse"]>,
+    answer: (info: OpenedInfo | ErrorInfo) => void,
+  ): Promise<void> {
+    const { session: id, response_format: _, ...wish } = event;
+    if (this.#sessions.has(id) || this.#opening.has(id)) {
+      throw new TypeError(`The session '${id}' is open already.`);
+    }
+    if (this.#sessions.size + this.#opening.size >= MAX_SESSIONS) {
+      throw new TypeError(`A page may have ${MAX_SESSIONS} sessions open.`);
+    }
+    this.#opening.add(id);
+    try {
+      const settings = await prepareSettings(
+        { ...wish, response_format: "pcm", stream_audio: true },
+        this.#deps,
+        this.#gone.signal,
+      );
+      if (this.#gone.signal.aborted) return;
+      const speech = this.#deps.service.open({
+        ...settings,
+        requestId: `page_${this.#page.id}_${id}`,
+        transport: "socketio",
+        model: settings.wish.model,
+      });
+      const opened = { speech, settings, lastSeq: -1 };
+      this.#sessions.set(id, opened);
+      answer({
+        session: id,
+        session_id: speech.requestId,
+        sample_rate: settings.sampleRate,
+        channels: settings.channels,
+        frame_ms: 1000 / this.#deps.service.model.audio.framesPerSecond,
+      });
+      void this.#pump(id, opened);
+    } finally {
+      this.#opening.delete(id);
+    }
+  }
+
+  async #pump(id: string, { speech, settings }: PageSession): Promise<void> {
+    const forward = new Forward(this.#page, id, settings);
+    try {
+      for await (const event of speech.events) {
+        await this.#room();
+        if (this.#gone.signal.aborted) return;
+        forward.send(event);
+        // One utterance is a page's session; the next one opens its own.
+        if (event.kind === "utterance-end") return;
+      }
+    } catch (error) {
+      this.#page.emit("error", errorInfo(id, error, true));
+    } finally {
+      this.#sessions.delete(id);
+      await speech.close();
+    }
+  }
+
+  /** Waits while the page does not read. One that stays behind for too long is let go. */
+  async #room(): Promise<void> {
+    const until = performance.now() + this.#deps.config.sockets.stallTimeoutMs;
+    while (this.#page.connected && waitingPackets(this.#page) > MAX_WAITING) {
+      if (performance.now() > until) this.#page.disconnect(true);
+      await new Promise((resolve) => setTimeout(resolve, ROOM_POLL_MS));
+    }
+  }
+}
+
+/** What its transport has not taken yet; the library has no other word for it. */
+function waitingPackets({ conn }: Page): number {
+  return (conn as unknown as { readonly writeBuffer: readonly unknown[] }).writeBuffer.length;
+}
+
+/** Puts the events of one session into the page's words. */
+class Forward {
+  readonly #page: Page;
+  readonly #session: string;
+  readonly #settings: SpeechSettings;
+  #seq = 0;
+  #bytes = 0;
+  #isFirst = true;
+
+  constructor(page: Page, session: string, settings: SpeechSettings) {
+    this.#page = page;
+    this.#session = session;
+    this.#settings = settings;
+  }
+
+  send(event: SpeechEvent): void {
+    const page = this.#page;
+    const session = this.#session;
+    const { sampleRate, channels } = this.#settings;
+    switch (event.kind) {
+      case "queued":
+        page.emit("queued", {
+          session,
+          place: event.place,
+          expected_wait_ms: event.expectedWaitMs,
+        });
+        return;
+      case "unit":
+        this.#bytes = 0;
+        this.#isFirst = true;
+        page.emit("segment", {
+          session,
+          utterance_index: event.utterance,
+          sentence_index: event.unit,
+          sentence_text: event.text,
+          format: "pcm",
+          sample_rate: sampleRate,
+          channels,
+          generation: event.generation,
+          text_start: event.textStart,
+          text_end: event.textEnd,
+        });
+        return;
+      case "audio": {
+        const audio = toPcm16(event.pcm);
+        this.#bytes += audio.length;
+        const info = {
+          session,
+          utterance_index: event.utterance,
+          sentence_index: event.unit,
+          generation: event.generation,
+          seq: this.#seq++,
+          first: this.#isFirst,
+          last: false,
+          duration_ms: (1000 * event.pcm.length) / event.channels / event.sampleRate,
+        };
+        this.#isFirst = false;
+        page.emit("chunk", info, audio);
+        return;
+      }
+      case "unit-end":
+        if (event.error !== undefined) page.emit("error", errorInfo(session, event.error, false));
+        page.emit("segment_done", {
+          session,
+          utterance_index: event.utterance,
+          sentence_index: event.unit,
+          total_bytes: this.#bytes,
+          error: event.error !== undefined,
+          duration_ms: event.durationMs,
+          ...(event.ttfaMs === undefined ? {} : { ttfa_ms: event.ttfaMs }),
+          rtf: event.rtf,
+          // Through a double; seeds that a page chooses are small enough to survive it.
+          seed: Number(event.seed),
+          cancelled: event.cancelled,
+        });
+        return;
+      case "cancelled":
+        page.emit("cancelled", {
+          session,
+          utterance_index: event.utterance,
+          sentence_index: event.unit ?? 0,
+          reason: event.reason,
+          sent_bytes: this.#bytes,
+          sent_ms: event.sentMs,
+          dropped_chars: event.droppedChars,
+        });
+        return;
+      case "utterance-end":
+        if (event.error !== undefined) page.emit("error", errorInfo(session, event.error, true));
+        page.emit("done", {
+          session,
+          utterance_index: event.utterance,
+          total_sentences: event.units,
+        });
+        return;
+      case "flow":
+    }
+  }
+}
+
+function errorInfo(session: string | null, error: unknown, fatal: boolean): ErrorInfo {
+  if (error instanceof TypeError) {
+    const hint = "Choose another id, or wait until a session has ended.";
+    return {
+      session,
+      code: "invalid_message",
+      message: error.message,
+      hint,
+      retryable: false,
+      fatal,
+    };
+  }
+  const { code, message, entry } = speechError(error);
+  return { session, code, message, hint: entry.next, retryable: entry.retryable, fatal };
+}
+
+/**
+ * Opens the door on /socket.io.
+ * @param admit throws ApiError for who may not connect
+ */
+export function attachPlayground(
+  server: HttpServer,
+  deps: RealtimeDeps,
+  admit: (request: IncomingMessage) => void,
+): { close(): Promise<void> } {
+  const io = new Server<PageToServer, ServerToPage>(server, {
+    serveClient: false,
+    maxHttpBufferSize: deps.config.limits.ws_frame_bytes,
+    perMessageDeflate: false,
+    allowRequest: (request, decide) => {
+      try {
+        admit(request);
+        const isFull = io.engine.clientsCount >= deps.config.sockets.maxSessions;
+        if (isFull) throw new ApiError("too_many_sessions");
+        decide(null, true);
+      } catch (error) {
+        const { code, message } = speechError(error);
+        deps.metrics.rejected(code);
+        decide(message, false);
+      }
+    },
+  });
+  io.on("connection", (page) => {
+    new PageDoor(page, deps);
+  });
+  const ticks = setInterval(() => {
+    if (io.sockets.adapter.rooms.has(WATCHERS)) io.to(WATCHERS).emit("status", tick(deps, io));
+  }, TICK_MS);
+  ticks.unref();
+  return {
+    async close() {
+      clearInterval(ticks);
+      io.disconnectSockets(true);
+      io.engine.close();
+    },
+  };
+}
+
+function tick(deps: RealtimeDeps, io: Server): StatusTick {
+  const { active, waiting, capacity } = deps.service.load;
+  const recent = deps.metrics.recent();
+  return {
+    at_ms: Date.now(),
+    state: STATES[deps.service.state.stage] ?? "engine_dead",
+    active,
+    waiting,
+    capacity,
+    sockets: io.engine.clientsCount,
+    ttfa_p50_ms: recent.ttfaP50Ms,
+    ttfa_p95_ms: recent.ttfaP95Ms,
+    rtf_p50: recent.rtfP50,
+    event_loop_p99_ms: recent.eventLoopP99Ms,
+    resident_bytes: process.memoryUsage.rss(),
+  };
+}
