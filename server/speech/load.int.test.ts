@@ -1,7 +1,6 @@
 /** The starter model under load: leaving listeners, crowds, strangers' voices. Memory and state come back. */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fillYoungGeneration, residentMb as settledMb } from "../engine/test-memory.ts";
 import type { VoicePrompt } from "../models/types.ts";
 import { FERRY, randomly, Starter } from "./test-starter.ts";
 
@@ -13,29 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => starter.close());
 
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-/**
- * Makes V8 take all the room for young objects that it ever will. It would do so by steps of up to 16 MB in the middle of
- * a measurement.
- */
-function fillYoungGeneration(): void {
-  for (let round = 0; round < 5; round++) {
-    const survivors = Array.from({ length: 1_000_000 }, (_, i) => ({ i }));
-    expect(survivors.length).toBe(1_000_000);
-    collect();
-  }
-}
-
-/** Resident memory in MB once everything that can be freed is. */
+/** Resident memory in MB once the engine is idle. */
 async function residentMb(): Promise<number> {
   await starter.idle();
-  for (let i = 0; i < 5; i++) {
-    collect();
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  return process.memoryUsage().rss / 2 ** 20;
+  return settledMb();
 }
 
 /** Listens to `chunks` chunks of a long text and leaves. */
