@@ -75,7 +75,6 @@ class LanguageModel {
   // One frame for each item: first the row of the previous frame goes through the global
   // transformer (nothing to do right after prefill), then the local one decides and draws.
   virtual void step(std::span<FrameItem> items) = 0;
-  virtual size_t prefix_bytes(int rows) const = 0;  // what a prefix of that many rows costs
 };
 
 class CodecStream {

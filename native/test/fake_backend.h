@@ -160,7 +160,6 @@ class FakeLm final : public LanguageModel {
     if (torn) throw Error("engine_failed", "scripted torn step");
   }
 
-  size_t prefix_bytes(int rows) const override { return static_cast<size_t>(rows) * 100; }
 
  private:
   std::shared_ptr<FakeState> state_;

@@ -3,6 +3,7 @@
  * write 0 or 0xFFFFFFFF and uploads get cut; it refuses what contradicts itself. It never allocates more than the bytes
  * that are there can hold.
  */
+import { wavHeader as header } from "../protocol/wav.ts";
 import { corrupt, tooLong } from "./error.ts";
 
 /** Interleaved samples of one file. */
@@ -183,23 +184,7 @@ const MU_LAW = Float32Array.from({ length: 256 }, (_, code) => {
  * 0xFFFFFFFF: players then read to the end of the stream.
  */
 export function wavHeader(sampleRate: number, channels: number, frames?: number): Uint8Array {
-  const header = new Uint8Array(44);
-  const view = new DataView(header.buffer);
-  const dataBytes = frames === undefined ? UNKNOWN_SIZE : frames * channels * 2;
-  const text = new TextEncoder();
-  header.set(text.encode("RIFF"), 0);
-  view.setUint32(4, frames === undefined ? UNKNOWN_SIZE : 36 + dataBytes, true);
-  header.set(text.encode("WAVEfmt "), 8);
-  view.setUint32(16, 16, true);
-  view.setUint16(20, FORMAT_PCM, true);
-  view.setUint16(22, channels, true);
-  view.setUint32(24, sampleRate, true);
-  view.setUint32(28, sampleRate * channels * 2, true);
-  view.setUint16(32, channels * 2, true);
-  view.setUint16(34, 16, true);
-  header.set(text.encode("data"), 36);
-  view.setUint32(40, dataBytes, true);
-  return header;
+  return header({ sampleRate, channels }, frames === undefined ? undefined : frames * channels * 2);
 }
 
 function ascii(view: DataView, at: number): string {

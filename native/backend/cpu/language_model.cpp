@@ -87,10 +87,6 @@ CpuLanguageModel::Stack CpuLanguageModel::make_stack(const std::vector<LmLayerWe
   return stack;
 }
 
-size_t CpuLanguageModel::prefix_bytes(int rows) const {
-  return static_cast<size_t>((rows + kBlockSlots - 1) / kBlockSlots) * global_kv_.block_bytes();
-}
-
 std::unique_ptr<LmSequence> CpuLanguageModel::create_sequence(std::shared_ptr<const LmPrefix> prefix, int max_rows) {
   if (max_rows < 1 || max_rows > config_.max_positions)
     throw Error("bad_request", "A sequence may hold 1 to " + std::to_string(config_.max_positions) + " rows, not " + std::to_string(max_rows));

@@ -21,7 +21,6 @@ class CpuLanguageModel final : public LanguageModel {
   void prefill(std::span<PrefillItem> items) override;
   std::shared_ptr<const LmPrefix> freeze(LmSequence& sequence) override;
   void step(std::span<FrameItem> items) override;
-  size_t prefix_bytes(int rows) const override;
   size_t weight_bytes() const { return weight_bytes_; }
 
  private:
