@@ -9,6 +9,7 @@ const ROOMS = {
   app: ["components"],
   components: ["server/protocol"],
   "server/protocol": [],
+  "server/protocol/client": ["server/protocol"],
   "server/text": ["server/protocol"],
   "server/models": ["server/text", "server/protocol"],
   "server/engine": ["native", "server/models"],
@@ -52,9 +53,12 @@ const ROOMS = {
 const ROOTS = "^server/(main\\.ts$|cli/)";
 const OURS = "^(app|components|server|native|e2e|public|deploy|scripts)/";
 const TESTS = "\\.test\\.ts$";
+/** Code that tests share. */
+const TEST_HELPERS = "(^|/)test-[^/]+\\.ts$";
+const CLIENT = "^server/protocol/client/";
 
 const directions = Object.entries(ROOMS).map(([room, allowed]) => ({
-  name: `${room.replace("/", "-")}-imports`,
+  name: `${room.replaceAll("/", "-")}-imports`,
   comment: `${room}/ may import ${allowed.length > 0 ? allowed.join(", ") : "no other room"}.`,
   severity: "error",
   from: { path: `^${room}/` },
@@ -76,10 +80,24 @@ module.exports = {
     },
     {
       name: "components-types-only",
-      comment: "The browser shares types with the server, never code.",
+      comment: "The browser shares types with the server; of its code it only has the client.",
       severity: "error",
       from: { path: "^components/" },
-      to: { path: "^server/protocol/", dependencyTypesNot: ["type-only"] },
+      to: { path: "^server/protocol/", pathNot: CLIENT, dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "client-is-for-clients",
+      comment: "A server that needs its own client has its layers upside down.",
+      severity: "error",
+      from: { path: OURS, pathNot: ["^components/", "^e2e/", CLIENT, ROOTS, TESTS, TEST_HELPERS] },
+      to: { path: CLIENT },
+    },
+    {
+      name: "client-without-schemas",
+      comment: "Schemas weigh more than the client does; bundle.test.ts looks at what a browser gets.",
+      severity: "error",
+      from: { path: CLIENT, pathNot: TESTS },
+      to: { path: "(^|/)node_modules/" },
     },
     {
       name: "protocol-pure",

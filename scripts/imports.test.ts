@@ -11,8 +11,10 @@ import { ROOT } from "./lib/root.mjs";
 
 const ALLOWED: Record<string, string[]> = {
   app: ["components"],
-  components: [], // types of server/protocol only, which has its own test
+  components: ["server/protocol/client"], // and types of server/protocol, which have their own test
+  e2e: ["server/protocol", "server/protocol/client"],
   "server/protocol": [],
+  "server/protocol/client": ["server/protocol"],
   "server/text": ["server/protocol"],
   "server/models": ["server/text", "server/protocol"],
   "server/engine": ["native/addon", "server/models"],
@@ -90,7 +92,7 @@ it("refuses every import between rooms that the table does not allow", async () 
         .split("/")
         .map(() => "..")
         .join("/");
-      const file = `${room}/uses-${other.replace("/", "-")}.ts`;
+      const file = `${room}/uses-${other.replaceAll("/", "-")}.ts`;
       write(file, `import { value } from "${up}/${other}/index.ts";\nconsole.log(value);\n`);
     }
   }
@@ -105,8 +107,13 @@ it("refuses every import between rooms that the table does not allow", async () 
   expect([...refused].sort()).toEqual(expected.sort());
 }, 60_000);
 
-it("lets components import types of the protocol, main.ts and the command line everything", async () => {
+it("lets components import types of the protocol, main.ts and the command line everything, and tests the client", async () => {
   write("server/protocol/index.ts", "export interface Message { text: string }\n");
+  write("server/protocol/client/index.ts", "export const client = 1;\n");
+  const useClient = 'import { client } from "../protocol/client/index.ts";\nconsole.log(client);\n';
+  for (const file of ["server/cli/load.ts", "server/http/a.test.ts", "server/http/test-a.ts"]) {
+    write(file, useClient);
+  }
   write("server/engine/index.ts", "export const engine = 1;\n");
   const use = 'import { engine } from "PATH";\nconsole.log(engine);\n';
   write("server/main.ts", use.replace("PATH", "./engine/index.ts"));

@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from "./error-registry.ts";
 import { CONTENT_TYPES, SSE_CONTENT_TYPE } from "./formats.ts";
 import { HEADERS } from "./headers.ts";
 import { type JsonObject, type SchemaName, schemaRef } from "./openapi-schemas.ts";
-import { SOCKET_PATHS, SUBPROTOCOL } from "./socket-client.ts";
+import { SOCKET_PATHS, SUBPROTOCOL } from "./socket-address.ts";
 
 const JSON_TYPE = "application/json";
 const BINARY = { type: "string", format: "binary" } as const;

@@ -10,11 +10,13 @@ import { generationFields, outputFields, referenceField, voiceFields } from "./s
 export const SPLIT_GRANULARITIES = ["sentence", "clause", "none", "auto"] as const;
 export const CANCEL_SCOPES = ["current", "utterance", "all"] as const;
 
-/** Subprotocol that asks for dialect 2 in the handshake. */
-export const SUBPROTOCOL = "voice-speech.v2";
-
-/** Paths of the socket; one handler serves both. */
-export const SOCKET_PATHS = ["/v1/audio/speech/stream", "/v1/audio/speech/ws"] as const;
+/**
+ * Counts what a client says to its session. Whoever resumes a session sends again what may not have arrived, and whatever
+ * did arrive is then ignored.
+ */
+const seq = whole(0)
+  .optional()
+  .describe("Grows with every message that has one; a number seen before is ignored");
 
 const configFields = {
   ...voiceFields,
@@ -40,6 +42,9 @@ const sessionFields = {
     .nullish()
     .describe("The session is closed when no message comes for this long"),
   resumable: flag().nullish().describe("Keep the session for a while when the connection is lost"),
+  queue_events: flag()
+    .nullish()
+    .describe("Tell the place in line of a session that has to wait, as session.queued"),
 } as const;
 
 interface StreamWish {
@@ -75,6 +80,7 @@ export const SessionUpdateBody = z
       .enum(["next", "now"])
       .nullish()
       .describe("From the next utterance, or from the next unit"),
+    seq,
   })
   .check(checkSpellings);
 export const SessionUpdate = SessionUpdateBody.transform(plainSpelling);
@@ -83,16 +89,21 @@ export type SessionUpdate = z.output<typeof SessionUpdate>;
 export const InputText = z.object({
   type: z.literal("input.text").describe("More text to speak"),
   text: z.string().describe("What comes next; not repeated from earlier messages"),
-  seq: whole(0).optional().describe("Grows with every message; a number seen before is ignored"),
+  seq,
 });
 export type InputText = z.output<typeof InputText>;
 
 const bare = <T extends string>(type: T, description: string) =>
   z.object({ type: z.literal(type).describe(description) });
+const counted = <T extends string>(type: T, description: string) =>
+  bare(type, description).extend({ seq });
 
-export const InputFlush = bare("input.flush", "Speak what is buffered; the utterance stays open");
-export const InputDone = bare("input.done", "End of the utterance");
-export const InputCommit = bare("input.commit", "Another name for input.done");
+export const InputFlush = counted(
+  "input.flush",
+  "Speak what is buffered; the utterance stays open",
+);
+export const InputDone = counted("input.done", "End of the utterance");
+export const InputCommit = counted("input.commit", "Another name for input.done");
 export const SessionClose = bare("session.close", "End of the session");
 
 export const InputCancel = z.object({
@@ -102,6 +113,7 @@ export const InputCancel = z.object({
     .default("utterance")
     .describe("The unit being spoken, the whole utterance, or everything"),
   played_ms: real(0).optional().describe("How much of the utterance was heard"),
+  seq,
 });
 export type InputCancel = z.output<typeof InputCancel>;
 
