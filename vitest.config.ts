@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 
 const integration = "**/*.int.test.ts";
-const folders = ["server", "scripts", "native"];
+const folders = ["server", "scripts", "native", "components", "public"];
 
 export default defineConfig({
   test: {

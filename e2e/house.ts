@@ -11,6 +11,8 @@ export interface RunningServer {
   url: string;
   /** Ends the server as an operator does and returns its exit status. */
   stop(): Promise<number | null>;
+  /** Ends it as a crash would. */
+  kill(): Promise<void>;
 }
 
 /** Starts the server and waits until it has printed its address. */
@@ -21,11 +23,15 @@ export async function startServer(): Promise<RunningServer> {
   return {
     url,
     async stop() {
-      if (child.exitCode === null) {
+      if (child.exitCode === null && child.signalCode === null) {
         child.kill("SIGTERM");
         await once(child, "exit");
       }
       return child.exitCode;
+    },
+    async kill() {
+      child.kill("SIGKILL");
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
     },
   };
 }
@@ -43,8 +49,16 @@ async function firstAddress(child: ChildProcess): Promise<string> {
   throw new Error("The server ended before it printed its address");
 }
 
-/** Starts headless Chromium from the system, with sound that may start by itself and no traffic in the background. */
-export function startBrowser(): Promise<Browser> {
+export interface BrowserOptions {
+  /** Whether sound may start by itself, as in the tests it may, or only after a gesture, as at a user's. */
+  readonly autoplay?: "allowed" | "refused";
+  /** A microphone that beeps and is allowed, or none. */
+  readonly microphone?: "fake" | "none";
+}
+
+/** Starts headless Chromium from the system, with no traffic in the background. */
+export function startBrowser(options: BrowserOptions = {}): Promise<Browser> {
+  const { autoplay = "allowed", microphone = "none" } = options;
   return chromium.launch({
     executablePath: process.env.SONANT_CHROMIUM ?? "/usr/bin/chromium",
     args: [
@@ -55,7 +69,12 @@ export function startBrowser(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      "--autoplay-policy=no-user-gesture-required",
+      autoplay === "allowed"
+        ? "--autoplay-policy=no-user-gesture-required"
+        : "--autoplay-policy=document-user-activation-required",
+      ...(microphone === "fake"
+        ? ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+        : []),
     ],
   });
 }

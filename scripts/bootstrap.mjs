@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { withLock } from "./lib/lock.mjs";
 import { BUILD_LOCK, buildNative } from "./lib/native.mjs";
 import { ensurePackages } from "./lib/packages.mjs";
+import { buildPages } from "./lib/pages.mjs";
 import { ROOT } from "./lib/root.mjs";
 import { BUILD_TOOLS, requireNode, requireTools } from "./lib/tools.mjs";
 
@@ -14,10 +15,11 @@ import { BUILD_TOOLS, requireNode, requireTools } from "./lib/tools.mjs";
 export const RUNTIME_TARGETS = ["sonant_addon"];
 
 /**
- * @param {{ targets?: string[] | undefined, out?: NodeJS.WriteStream }} [options]
- * `targets` are CMake targets, empty for all, undefined for no native build; `out` is where progress goes
+ * @param {{ targets?: string[] | undefined, pages?: boolean, out?: NodeJS.WriteStream }} [options]
+ * `targets` are CMake targets, empty for all, undefined for no native build; `pages` builds the playground too; `out` is
+ * where progress goes
  */
-export async function bootstrap({ targets, out = process.stdout } = {}) {
+export async function bootstrap({ targets, pages = false, out = process.stdout } = {}) {
   const say = (/** @type {string} */ text) => out.write(`${text}\n`);
   const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   requireNode(manifest.engines.node);
@@ -27,6 +29,7 @@ export async function bootstrap({ targets, out = process.stdout } = {}) {
     async () => {
       await ensurePackages(say);
       if (targets) await buildNative({ targets, out, say });
+      if (pages) await buildPages(say);
     },
     () => say("Another command is installing or building here; waiting for it …"),
   );

@@ -4,7 +4,8 @@ import { runMain } from "./lib/problem.mjs";
 import { runAttached, typescriptArguments } from "./lib/process.mjs";
 
 await runMain(async () => {
-  await bootstrap({ targets: RUNTIME_TARGETS });
-  const args = typescriptArguments("server/main.ts", process.argv.slice(2));
+  const given = process.argv.slice(2);
+  await bootstrap({ targets: RUNTIME_TARGETS, pages: !given.includes("--no-ui") });
+  const args = typescriptArguments("server/main.ts", given);
   return runAttached(process.execPath, args, { cwd: process.env.INIT_CWD ?? process.cwd() });
 });

@@ -109,7 +109,7 @@ function chosenGroups() {
 /** @param {string[]} groups */
 async function prepare(groups) {
   const needsNative = groups.some((group) => !WITHOUT_NATIVE.includes(group));
-  await bootstrap({ targets: needsNative ? [] : undefined });
+  await bootstrap({ targets: needsNative ? [] : undefined, pages: groups.includes("e2e") });
   const tools = [
     ...(groups.includes("unit") || groups.includes("integration") ? SOUND_TOOLS : []),
     ...(groups.includes("e2e") ? [BROWSER] : []),

@@ -13,6 +13,7 @@ import { loadConfig } from "./config/load.ts";
 import { Engine } from "./engine/engine.ts";
 import type { EngineStats, LoadOptions } from "./engine/types.ts";
 import { Access } from "./http/access.ts";
+import { openPages, PagesMissing } from "./http/pages.ts";
 import { createHttpServer } from "./http/server.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { loadModel } from "./models/registry.ts";
@@ -74,7 +75,7 @@ function engineOptions({ model, engine }: Config): LoadOptions {
     threads: engine.threads,
     ...(precision === undefined ? {} : { precision }),
     limits: {
-      maxSequences: engine.maxSequences,
+      maxSequences: engine.maxSequences + engine.maxParked,
       maxWaiting: engine.maxQueue,
       prefillSliceRows: engine.prefillSliceRows,
       voiceCacheBytes: engine.voiceCacheBytes,
@@ -115,6 +116,7 @@ async function build(config: Config, ui: boolean, log: Logger) {
     localFolder: references.allowedLocalPath,
     log: (sentence) => log.warn(sentence),
   });
+  const pages = ui ? await openPages(ROOT) : undefined;
   const deps = {
     config,
     service,
@@ -124,11 +126,11 @@ async function build(config: Config, ui: boolean, log: Logger) {
     build: await readBuildInfo(ROOT, process.env),
     device: config.engine.device,
     logger: log,
-    pageFolder: ui ? join(ROOT, "public") : undefined,
+    pages: pages?.handle,
   };
   const http = createHttpServer(deps);
   const realtime = attachRealtime(http.server, deps);
-  return { config, model, metrics, service, http, realtime, log };
+  return { config, model, metrics, service, http, realtime, pages, log };
 }
 
 type House = Awaited<ReturnType<typeof build>>;
@@ -174,7 +176,15 @@ function watchEngine({ metrics, service }: House): void {
 }
 
 /** Refuses what is new, lets what is open end within the limit, and then ends all of it. */
-async function shutDown({ config, service, realtime, http, metrics, log }: House): Promise<void> {
+async function shutDown({
+  config,
+  service,
+  realtime,
+  http,
+  pages,
+  metrics,
+  log,
+}: House): Promise<void> {
   const until = performance.now() + config.server.drainTimeoutMs;
   log.info({ active: service.load.active }, "shutting down");
   await service.drain(config.server.drainTimeoutMs);
@@ -186,6 +196,7 @@ async function shutDown({ config, service, realtime, http, metrics, log }: House
   );
   await http.close();
   clearTimeout(timer);
+  await pages?.close();
   await service.close();
   metrics.close();
   log.info("stopped");
@@ -238,7 +249,8 @@ main().catch((error: unknown) => {
   if (error instanceof ConfigError) {
     console.error([`${error.source}:`, ...error.problems].join("\n  "));
   } else {
-    const isExpected = error instanceof StartError || code !== undefined;
+    const isExpected =
+      error instanceof StartError || error instanceof PagesMissing || code !== undefined;
     console.error(isExpected ? (error as Error).message : error);
   }
   if (code?.startsWith("ERR_PARSE_ARGS")) console.error(USAGE);

@@ -7,6 +7,7 @@ import type { TaskType } from "../protocol/speech-fields.ts";
 import type { SpeechService } from "../speech/types.ts";
 import type { VoiceLibrary } from "../voices/library.ts";
 import type { Access } from "./access.ts";
+import type { PageHandler } from "./pages.ts";
 
 /** What a model family knows of a request beyond text and voice. Left out: nothing of it. */
 export interface FamilyAbilities {
@@ -22,7 +23,7 @@ export interface HttpDeps {
   readonly config: Config;
   readonly service: SpeechService;
   readonly voices: VoiceLibrary;
-  readonly metrics: Pick<Metrics, "text" | "contentType" | "rejected">;
+  readonly metrics: Pick<Metrics, "text" | "contentType" | "rejected" | "encoded">;
   /** Who may call, and how often. */
   readonly access: Access;
   readonly build: BuildInfo;
@@ -31,6 +32,6 @@ export interface HttpDeps {
   readonly abilities?: FamilyAbilities;
   /** Absent: nothing is logged. */
   readonly logger?: FastifyBaseLogger;
-  /** Folder with the files of the page at `/`; absent: the API alone. */
-  readonly pageFolder?: string | undefined;
+  /** Answers requests for pages; absent: the API alone. */
+  readonly pages?: PageHandler | undefined;
 }

@@ -9,10 +9,11 @@ import { addBatchRoutes } from "./batch-routes.ts";
 import { addCors } from "./cors.ts";
 import type { HttpDeps } from "./deps.ts";
 import { addErrorHandler } from "./errors.ts";
-import { addPage } from "./page.ts";
+import { addPages } from "./pages.ts";
 import { addBodyReader, requestId } from "./requests.ts";
 import { addRouterAnswers } from "./router.ts";
 import { addSpeechRoutes } from "./speech-routes.ts";
+import { cutOffStalledClients } from "./stalled-clients.ts";
 import { addStatusRoutes } from "./status-routes.ts";
 import { addVoiceRoutes } from "./voice-routes.ts";
 
@@ -20,10 +21,14 @@ import { addVoiceRoutes } from "./voice-routes.ts";
 const MAX_PARAMETER = 2048;
 
 export function createHttpServer(deps: HttpDeps): FastifyInstance {
-  const { config, logger, pageFolder } = deps;
+  const { config, logger, pages } = deps;
   const app: FastifyInstance = Fastify({
     ...(logger === undefined ? {} : { loggerInstance: logger }),
     bodyLimit: config.limits.body_bytes,
+    http: {
+      headersTimeout: config.server.stallTimeoutMs,
+      connectionsCheckingInterval: config.server.stallTimeoutMs / 2,
+    },
     forceCloseConnections: "idle",
     genReqId: requestId,
     logController: new LogController({
@@ -33,6 +38,7 @@ export function createHttpServer(deps: HttpDeps): FastifyInstance {
     trustProxy: config.server.trustProxy,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER },
   });
+  cutOffStalledClients(app.server, config.server.stallTimeoutMs);
   addBodyReader(app);
   app.setReplySerializer(toJson);
   addErrorHandler(app, deps);
@@ -45,7 +51,7 @@ export function createHttpServer(deps: HttpDeps): FastifyInstance {
   addBatchRoutes(app, deps);
   addVoiceRoutes(app, deps);
   addStatusRoutes(app, deps);
-  if (pageFolder !== undefined) addPage(app, pageFolder);
+  if (pages !== undefined) addPages(app, pages);
   return app;
 }
 

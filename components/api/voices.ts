@@ -1,0 +1,54 @@
+/** The voices of the server in one shape, whoever made them. */
+import { client } from "./client.ts";
+
+export interface Voice {
+  /** What requests call it. */
+  readonly id: string;
+  /** What people call it. */
+  readonly name: string;
+  readonly kind: "preset" | "mine";
+  readonly description: string;
+  /** Two-letter code; empty if unknown. */
+  readonly language: string;
+  readonly isDefault: boolean;
+  /** Unix time in seconds; 0 for presets. */
+  readonly createdAt: number;
+  /** Length of the reference in seconds, if known. */
+  readonly referenceSeconds: number | undefined;
+  readonly consent: string;
+}
+
+/**
+ * The server's voices: presets in its own order, then the visitor's, the newest first.
+ * @throws SonantError
+ */
+export async function fetchVoices(): Promise<Voice[]> {
+  const { presets, uploaded_voices: uploaded } = await client().voices();
+  const shipped = presets.map(
+    (preset): Voice => ({
+      id: preset.name,
+      name: preset.display_name,
+      kind: "preset",
+      description: preset.description,
+      language: preset.language,
+      isDefault: preset.default,
+      createdAt: 0,
+      referenceSeconds: undefined,
+      consent: "",
+    }),
+  );
+  const own = uploaded.map(
+    (voice): Voice => ({
+      id: voice.id,
+      name: voice.name,
+      kind: "mine",
+      description: voice.speaker_description ?? "",
+      language: voice.language ?? "",
+      isDefault: false,
+      createdAt: voice.created_at,
+      referenceSeconds: voice.duration_s,
+      consent: voice.consent,
+    }),
+  );
+  return [...shipped, ...own.sort((a, b) => b.createdAt - a.createdAt)];
+}

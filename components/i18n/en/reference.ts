@@ -1,0 +1,2 @@
+/** Words of the reference page. */
+export const reference = { title: "Reference" };

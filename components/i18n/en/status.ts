@@ -1,0 +1,2 @@
+/** Words of the status page. */
+export const status = { title: "Status" };

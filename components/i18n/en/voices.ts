@@ -1,0 +1,2 @@
+/** Words of the voices page. */
+export const voices = { title: "Voices" };

@@ -1,0 +1,3 @@
+import type { status as English } from "../en/status.ts";
+
+export const status: typeof English = { title: "status" };

@@ -1,0 +1,322 @@
+/**
+ * Makes takes: opens a session for each, brings its text in and its sound out, and writes down what was measured on the
+ * way. Lives beside React: a take goes on whatever is mounted.
+ */
+"use client";
+import { create } from "zustand";
+import {
+  type FrameLogEntry,
+  type SegmentDoneEvent,
+  type SocketWish,
+  SpeechSocket,
+} from "../../server/protocol/client/index.ts";
+import { apiKey } from "../api/key.ts";
+import { troubleOf } from "../api/trouble.ts";
+import { sharedPlayer } from "../audio/player.ts";
+import { TakeAudio } from "../audio/take-audio.ts";
+import { storeTake } from "../store/history.ts";
+import {
+  addTake,
+  changeTake,
+  keepSound,
+  type Take,
+  type TakeRequest,
+  takeById,
+} from "../store/takes.ts";
+import { voiceUsed } from "../store/voices.ts";
+import { FrameLog } from "./frame-log.ts";
+import { hashOf, headSilenceMs, randomId } from "./measure.ts";
+import { leadMs, playSound, silence } from "./playing.ts";
+import { splitTtfp } from "./ttfp.ts";
+
+const SAMPLE_RATE = 48_000;
+const CHANNELS = 2;
+/** Takes are made ahead of being heard, up to this much: longer than most, so that a slot at the server is free early. */
+const MAX_LEAD_MS = 600_000;
+/** The server's time to confirm a stop before the page gives up on the connection. */
+const STOP_PATIENCE_MS = 2000;
+
+interface SpeakingState {
+  /** Takes that are being made. */
+  readonly active: ReadonlySet<string>;
+  /** The take whose sound is heard while it is made. */
+  readonly heard: string | undefined;
+}
+
+export const useSpeaking = create<SpeakingState>()(() => ({
+  active: new Set<string>(),
+  heard: undefined,
+}));
+
+/** Sessions by take. */
+const jobs = new Map<string, Job>();
+const frameLogs = new Map<string, FrameLog>();
+
+/** Messages of the session that made a take in this visit. */
+export function frameLogOf(id: string | undefined): FrameLog | undefined {
+  return id === undefined ? undefined : frameLogs.get(id);
+}
+
+export interface SpeakOptions {
+  /** False: the take is made without being played. */
+  readonly isHeard?: boolean;
+  /** True: the session stays open for text that is still to come; see `typeText`. */
+  readonly isLive?: boolean;
+  /** When the visitor asked for it, on the clock of `performance.now()`. */
+  readonly askedAt?: number;
+}
+
+/**
+ * Begins a take. Call it inside the gesture that asks for it, so that the browser lets it be heard.
+ * @returns id of the take
+ */
+export function speak(request: TakeRequest, options: SpeakOptions = {}): string {
+  const { isHeard = true, isLive = false, askedAt = performance.now() } = options;
+  const id = randomId();
+  if (isHeard) {
+    sharedPlayer().unlock(SAMPLE_RATE);
+    silence();
+  }
+  addTake(id, request);
+  voiceUsed(request.voice);
+  const job = new Job(id, request, { isHeard, isLive, askedAt });
+  jobs.set(id, job);
+  useSpeaking.setState(({ active, heard }) => ({
+    active: new Set(active).add(id),
+    heard: isHeard ? id : heard,
+  }));
+  void job.run();
+  return id;
+}
+
+/** Sends text that was typed, to a take that was begun with `isLive`. */
+export function typeText(id: string, text: string): void {
+  jobs.get(id)?.type(text);
+}
+
+export function flushText(id: string): void {
+  jobs.get(id)?.flush();
+}
+
+/** No more text will come. */
+export function endText(id: string): void {
+  jobs.get(id)?.end();
+}
+
+/** Stops what is heard and whatever is being made. */
+export function stopAll(): void {
+  silence();
+  for (const job of jobs.values()) job.stop();
+}
+
+class Job {
+  readonly #id: string;
+  readonly #request: TakeRequest;
+  readonly #options: Required<SpeakOptions>;
+  readonly #sound = new TakeAudio<number>({ sampleRate: SAMPLE_RATE, channels: CHANNELS });
+  readonly #socket: SpeechSocket;
+  #firstChunkAt: number | undefined;
+  #firstOutAt: number | undefined;
+  #firstSegment: SegmentDoneEvent | undefined;
+  #stoppedAt: number | undefined;
+  #rtfs: { rtf: number; ms: number }[] = [];
+  #waiting = "";
+  #endsWhenOpen: boolean;
+  #isOver = false;
+
+  constructor(id: string, request: TakeRequest, options: Required<SpeakOptions>) {
+    this.#id = id;
+    this.#request = request;
+    this.#options = options;
+    this.#endsWhenOpen = !options.isLive;
+    this.#waiting = request.text;
+    const log = new FrameLog();
+    frameLogs.set(id, log);
+    this.#socket = new SpeechSocket({
+      baseUrl: "",
+      apiKey: apiKey() || undefined,
+      acks: "manual",
+      onFrame: (entry: FrameLogEntry) => log.add(entry),
+    });
+    keepSound(id, this.#sound);
+    this.#listen();
+  }
+
+  async run(): Promise<void> {
+    if (this.#options.isHeard) this.#play();
+    try {
+      await this.#socket.open(wishOf(this.#request));
+      if (this.#stoppedAt !== undefined) return this.#finish("stopped");
+      if (this.#waiting !== "") this.#socket.sendText(this.#waiting);
+      this.#waiting = "";
+      if (this.#endsWhenOpen) this.#socket.end();
+    } catch (error) {
+      this.#finish(this.#stoppedAt === undefined ? "failed" : "stopped", error);
+    }
+  }
+
+  type(text: string): void {
+    if (this.#socket.state === "open" || this.#socket.state === "reconnecting") {
+      this.#socket.sendText(text);
+    } else this.#waiting += text;
+    changeTake(this.#id, ({ request }) => ({ request: { ...request, text: request.text + text } }));
+  }
+
+  flush(): void {
+    if (this.#socket.state === "open") this.#socket.flush();
+  }
+
+  end(): void {
+    this.#endsWhenOpen = true;
+    if (this.#socket.state === "open") this.#socket.end();
+  }
+
+  /** Asks the server to stop; what has arrived is kept. */
+  stop(): void {
+    if (this.#isOver || this.#stoppedAt !== undefined) return;
+    this.#stoppedAt = performance.now();
+    if (this.#socket.state === "open") {
+      this.#socket.cancel("all");
+      setTimeout(() => this.#finish("stopped"), STOP_PATIENCE_MS);
+    } else {
+      this.#finish("stopped");
+    }
+  }
+
+  #play(): void {
+    const playback = playSound(this.#id, this.#sound, { live: true });
+    playback.on("firstSampleOut", ({ atMs }) => {
+      this.#firstOutAt = atMs;
+      changeTake(this.#id, { ttfpMs: atMs - this.#options.askedAt });
+      this.#split();
+    });
+  }
+
+  #listen(): void {
+    const id = this.#id;
+    const socket = this.#socket;
+    socket.on("created", () => changeTake(id, { state: "generating" }));
+    socket.on("queued", ({ place, expectedWaitMs }) =>
+      changeTake(id, { state: "queued", queue: { place, waitMs: expectedWaitMs } }),
+    );
+    socket.on("segment", ({ text, textStart, textEnd }) => {
+      const sentence = {
+        text,
+        textStart: textStart ?? 0,
+        textEnd: textEnd ?? 0,
+        startMs: this.#durationMs(),
+        endMs: undefined,
+      };
+      changeTake(id, ({ sentences }) => ({
+        state: "generating",
+        queue: undefined,
+        sentences: [...sentences, sentence],
+      }));
+    });
+    socket.on("chunk", ({ bytes, sentence, durationMs }) => {
+      if (this.#stoppedAt !== undefined || bytes.length === 0) return;
+      const at = performance.now();
+      this.#firstChunkAt ??= at;
+      const lead = this.#options.isHeard ? leadMs(id) : this.#durationMs();
+      this.#sound.push(bytes, sentence);
+      const arrival = {
+        atMs: at - this.#options.askedAt,
+        durationMs: durationMs ?? 0,
+        leadMs: lead,
+      };
+      changeTake(id, ({ arrivals }) => ({
+        state: "generating",
+        arrivals: [...arrivals, arrival],
+        durationMs: this.#durationMs(),
+      }));
+    });
+    socket.on("segment_done", (event) => this.#segmentDone(event));
+    socket.on("cancelled", () => this.#finish("stopped"));
+    socket.on("done", () => this.#finish("done"));
+    socket.on("error", ({ error, fatal, utterance }) => {
+      if (fatal || utterance !== undefined) this.#finish("failed", error);
+    });
+  }
+
+  #segmentDone(event: SegmentDoneEvent): void {
+    this.#firstSegment ??= event;
+    if (event.rtf !== undefined && event.durationMs) {
+      this.#rtfs.push({ rtf: event.rtf, ms: event.durationMs });
+    }
+    const total = this.#rtfs.reduce((sum, { ms }) => sum + ms, 0);
+    const rtf = this.#rtfs.reduce((sum, { rtf, ms }) => sum + rtf * ms, 0) / total;
+    changeTake(this.#id, ({ sentences }) => ({
+      sentences: sentences.map((sentence) =>
+        sentence.endMs === undefined ? { ...sentence, endMs: this.#durationMs() } : sentence,
+      ),
+      ...(total > 0 ? { rtf } : {}),
+    }));
+    this.#split();
+  }
+
+  /** Once both ends of it are known: what the server says of its first unit, and when the worklet began. */
+  #split(): void {
+    const { timing } = this.#firstSegment ?? {};
+    if (timing === undefined || this.#firstOutAt === undefined) return;
+    if (this.#firstChunkAt === undefined) return;
+    const { askedAt } = this.#options;
+    changeTake(this.#id, {
+      split: splitTtfp({
+        arrivedMs: this.#firstChunkAt - askedAt,
+        heardMs: this.#firstOutAt - askedAt,
+        server: timing,
+      }),
+    });
+  }
+
+  #durationMs(): number {
+    return (1000 * this.#sound.frames) / SAMPLE_RATE;
+  }
+
+  #finish(state: "done" | "stopped" | "failed", error?: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { isHeard } = this.#options;
+    this.#sound.finish();
+    void this.#socket.close();
+    jobs.delete(this.#id);
+    useSpeaking.setState(({ active, heard }) => {
+      const left = new Set(active);
+      left.delete(this.#id);
+      return { active: left, heard: heard === this.#id ? undefined : heard };
+    });
+    if (isHeard && this.#sound.frames === 0) silence();
+    changeTake(this.#id, {
+      state,
+      queue: undefined,
+      trouble: error === undefined ? undefined : troubleOf(error),
+      durationMs: this.#durationMs(),
+      headSilenceMs: headSilenceMs(this.#sound),
+      ...(this.#stoppedAt === undefined ? {} : { stopMs: performance.now() - this.#stoppedAt }),
+    });
+    void this.#sign();
+  }
+
+  /** The receipt of the take, and its place in the history. */
+  async #sign(): Promise<void> {
+    const take = takeById(this.#id);
+    if (take?.state === "done") changeTake(this.#id, { hash: await hashOf(this.#sound) });
+    const signed: Take | undefined = takeById(this.#id);
+    if (signed !== undefined) await storeTake(signed, true);
+  }
+}
+
+function wishOf(request: TakeRequest): SocketWish {
+  const { voice, seed, speed, temperature, audioTemperature, normalise } = request;
+  return {
+    voice,
+    seed,
+    channels: CHANNELS,
+    sample_rate: SAMPLE_RATE,
+    max_lead_ms: MAX_LEAD_MS,
+    ...(speed === 1 ? {} : { speed }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(audioTemperature === undefined ? {} : { audio_temperature: audioTemperature }),
+    ...(normalise ? {} : { text_normalization: "off" }),
+  };
+}
