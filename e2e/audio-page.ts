@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, normalize } from "node:path";
+import type { Browser, Page } from "playwright";
 import ts from "typescript";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -23,6 +24,88 @@ export interface AudioPage {
   close(): Promise<void>;
 }
 
+export interface Sound {
+  kind: "noise" | "sine" | "speech";
+  seconds: number;
+  seed?: number;
+}
+
+export interface Arrival {
+  atSeconds: number;
+  start: number;
+  end: number;
+}
+
+export interface Playback {
+  state: string;
+  audibleFrame: number;
+  leftFrame: number;
+  underruns: { frame: number; seconds: number }[];
+  times: Record<"requestedMs" | "firstPushMs" | "firstSampleOutMs" | "audibleMs", number>;
+  on(name: string, listener: (detail: never) => void): void;
+  pause(): void;
+  resume(): void;
+  stop(): void;
+  seek(frame: number): void;
+}
+
+export interface Take {
+  frames: number;
+  push(piece: Uint8Array | Int16Array): number;
+  finish(): void;
+}
+
+export interface Player {
+  outputState: string;
+  play(take: Take, options?: object): Playback;
+  prepare(): Promise<void>;
+  unlock(): void;
+  health(): { contextRate: number; isResampled: boolean };
+}
+
+export interface Stage {
+  player: Player;
+  output(): Promise<Float32Array[]>;
+  timeline(): Promise<Float32Array[]>;
+}
+
+/** What e2e/fixtures/audio-driver.js puts into the page. */
+export interface AudioDriver {
+  TakeAudio: new (shape: object) => Take;
+  WavReader: new () => { push(bytes: Uint8Array): Uint8Array };
+  buildWav(samples: Int16Array, rate: number, channels: number): Blob;
+  Recorder: new (
+    options: object,
+  ) => {
+    start(): Promise<void>;
+    stop(): Promise<{ planes: Float32Array[]; sampleRate: number; seconds: number }>;
+    on(name: string, listener: (detail: never) => void): void;
+  };
+  decodeFile(file: Blob, limits?: object): Promise<{ planes: Float32Array[]; sampleRate: number }>;
+  make(sound: Sound): Int16Array;
+  offline(sound: Sound, arrivals: Arrival[], options?: object): Promise<Offline>;
+  firstDifference(planes: Float32Array[], samples: Int16Array, underruns: object[]): number;
+  largestStep(samples: Float32Array): number;
+  Stage: new () => Stage;
+  reached(playback: Playback, state: string): Promise<void>;
+  statesOf(playback: Playback): string[];
+}
+
+export interface Offline {
+  difference: number;
+  underruns: { at: number; position: number; frames: number }[];
+  waits: { rate: number; wanted: number }[];
+  playedFrames: number;
+  frames: number;
+  largestStep: number;
+  longestSilence: number;
+  isSilentAfter: boolean;
+}
+
+declare global {
+  var audio: AudioDriver;
+}
+
 /** Serves the page on a free port of this machine. */
 export async function serveAudioPage(): Promise<AudioPage> {
   const server = createServer((request, response) => {
@@ -34,6 +117,19 @@ export async function serveAudioPage(): Promise<AudioPage> {
     url: `http://127.0.0.1:${port}/`,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
+}
+
+/** Opens the page at `url`; also returns the list to which its errors will be added. */
+export async function openAudioPage(browser: Browser, url: string): Promise<[Page, string[]]> {
+  const page = await browser.newPage();
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(message.text());
+  });
+  await page.goto(url);
+  await page.waitForFunction(() => "audio" in globalThis);
+  return [page, errors];
 }
 
 async function answer(path: string, response: ServerResponse): Promise<void> {

@@ -96,7 +96,7 @@ export class Recorder extends Emitter<RecorderEvents> {
     this.#isClipped = false;
     this.#endedBy = "stop";
     try {
-      const device = await this.#openDevice();
+      const device = await this.#openDevice(attempt);
       if (attempt !== this.#attempt) {
         release(device);
         throw new RecorderError("cancelled");
@@ -139,7 +139,7 @@ export class Recorder extends Emitter<RecorderEvents> {
     this.#setState("idle");
   }
 
-  async #openDevice(): Promise<Device> {
+  async #openDevice(attempt: number): Promise<Device> {
     if (globalThis.isSecureContext === false) throw new RecorderError("insecure_context");
     if (!navigator.mediaDevices?.getUserMedia || typeof AudioWorkletNode === "undefined") {
       throw new RecorderError("unsupported");
@@ -157,7 +157,7 @@ export class Recorder extends Emitter<RecorderEvents> {
     let context: AudioContext | undefined;
     try {
       context = new AudioContext({ latencyHint: "interactive" });
-      const node = await this.#listen(stream, context);
+      const node = await this.#listen(stream, context, attempt);
       return { stream, context, node };
     } catch (error) {
       stopTracks(stream);
@@ -166,7 +166,11 @@ export class Recorder extends Emitter<RecorderEvents> {
     }
   }
 
-  async #listen(stream: MediaStream, context: AudioContext): Promise<AudioWorkletNode> {
+  async #listen(
+    stream: MediaStream,
+    context: AudioContext,
+    attempt: number,
+  ): Promise<AudioWorkletNode> {
     const url = this.#options.workletUrl ?? WORKLET_URL;
     await context.audioWorklet.addModule(url).catch((error: unknown) => {
       throw new RecorderError("worklet_failed", `${url} did not load: ${String(error)}`);
@@ -179,8 +183,10 @@ export class Recorder extends Emitter<RecorderEvents> {
       processorOptions: { channels: this.#channels },
     });
     node.port.onmessage = ({ data }: MessageEvent<FromWorklet>) => {
+      // What a cancelled recording still sends belongs to nobody.
+      if (attempt !== this.#attempt) return;
       if (data.type === "done") this.#onDone?.();
-      else if (this.#device === undefined || this.#device.node === node) this.#take(data.planes);
+      else this.#take(data.planes);
     };
     for (const track of stream.getAudioTracks()) {
       track.addEventListener("ended", () => this.#end("device_lost"));

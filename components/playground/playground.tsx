@@ -36,9 +36,9 @@ export function Playground() {
   }, []);
 
   return (
-    <div className="grid gap-5 lg:grid-cols-[17rem_minmax(0,1fr)] lg:grid-rows-[auto_auto_1fr] xl:grid-cols-[17rem_minmax(0,1fr)_17rem] xl:grid-rows-[auto_1fr]">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-5 lg:grid-cols-[17rem_minmax(0,1fr)] lg:grid-rows-[auto_auto_1fr] xl:grid-cols-[17rem_minmax(0,1fr)_17rem] xl:grid-rows-[auto_1fr]">
       <h1 className="sr-only">{words.title}</h1>
-      <div className="grid content-start gap-4 lg:col-start-2 lg:row-start-1">
+      <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] content-start gap-4 lg:col-start-2 lg:row-start-1">
         {note !== "" && (
           <p role="status" className="rounded-lg bg-accent-soft px-3 py-2 text-sm">
             {note}
@@ -53,7 +53,7 @@ export function Playground() {
       <div className="lg:col-start-1 lg:row-span-3 lg:row-start-1 xl:row-span-2">
         <VoicesRail />
       </div>
-      <div className="grid content-start gap-4 lg:col-start-2 lg:row-start-2">
+      <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] content-start gap-4 lg:col-start-2 lg:row-start-2">
         <Sentences />
         <Waveform />
         <TakesList />

@@ -33,18 +33,28 @@ export function isSounding(state: PlayingState["state"]): boolean {
   return ["starting", "playing", "waiting", "blocked", "interrupted"].includes(state);
 }
 
+interface PlayWish {
+  readonly fromMs?: number;
+  /** Counts underruns as those of the take, since they are its delivery's. */
+  readonly live?: boolean;
+  /** Likely length of a take that is still being made. */
+  readonly expectedSeconds?: number;
+}
+
 /**
  * Starts playing the sound of a take that is being made or is finished.
- * @param live counts underruns as those of the take, since they are its delivery's
  */
 export function playSound(
   id: string,
   sound: TakeAudio,
-  { fromMs = 0, live = false } = {},
+  { fromMs = 0, live = false, expectedSeconds }: PlayWish = {},
 ): Playback {
   const player = sharedPlayer();
   player.volume = useSettings.getState().volume;
-  const started = player.play(sound, { from: (fromMs / 1000) * sound.sampleRate });
+  const started = player.play(sound, {
+    from: (fromMs / 1000) * sound.sampleRate,
+    ...(expectedSeconds === undefined ? {} : { expectedSeconds }),
+  });
   playback = started;
   usePlaying.setState({ take: id, state: started.state });
   started.on("state", (state) => {

@@ -26,6 +26,7 @@ import {
 import { voiceUsed } from "../store/voices.ts";
 import { FrameLog } from "./frame-log.ts";
 import { hashOf, headSilenceMs, randomId } from "./measure.ts";
+import { estimateSeconds } from "./paste.ts";
 import { leadMs, playSound, silence } from "./playing.ts";
 import { splitTtfp } from "./ttfp.ts";
 
@@ -184,7 +185,11 @@ class Job {
   }
 
   #play(): void {
-    const playback = playSound(this.#id, this.#sound, { live: true });
+    const { text, speed } = this.#request;
+    const playback = playSound(this.#id, this.#sound, {
+      live: true,
+      ...(text === "" ? {} : { expectedSeconds: estimateSeconds(text) / speed }),
+    });
     playback.on("firstSampleOut", ({ atMs }) => {
       this.#firstOutAt = atMs;
       changeTake(this.#id, { ttfpMs: atMs - this.#options.askedAt });

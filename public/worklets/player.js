@@ -161,6 +161,11 @@ class Player extends scope.AudioWorkletProcessor {
    */
   #copyToTap(left, right, now) {
     if (this.#tap === undefined) return;
+    // A block has no holes, also where the audio thread was late.
+    if (this.#tap.filled > 0 && now !== this.#tap.at + this.#tap.filled) {
+      this.#flushTap();
+      this.#tap = emptyTap();
+    }
     if (this.#tap.filled === 0) this.#tap.at = now;
     this.#tap.planes[0].set(left, this.#tap.filled);
     this.#tap.planes[1].set(right, this.#tap.filled);
