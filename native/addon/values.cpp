@@ -61,11 +61,14 @@ Napi::Object to_js(Napi::Env env, const GenerateStats& stats) {
       .add("firstAudioMs", stats.first_audio_ms)
       .add("frameMs", stats.frame_ms)
       .add("codecMs", stats.codec_ms)
+      .add("firstCodecMs", stats.first_codec_ms)
       .add("totalMs", stats.total_ms)
       .add("pausedMs", stats.paused_ms)
+      .add("cancelMs", stats.cancel_ms)
       .add("promptRows", stats.prompt_rows)
       .add("cachedRows", stats.cached_rows)
       .add("frames", stats.frames)
+      .add("lateFrames", stats.late_frames)
       .object();
 }
 
@@ -149,6 +152,9 @@ Napi::Object to_js(Napi::Env env, const EngineStats& stats) {
       .add("stepMsP50", stats.step_ms_p50)
       .add("stepMsP95", stats.step_ms_p95)
       .add("codecMsP50", stats.codec_ms_p50)
+      .add("cancelMsP50", stats.cancel_ms_p50)
+      .add("cancelMsP99", stats.cancel_ms_p99)
+      .add("cancelMsMax", stats.cancel_ms_max)
       .add("voiceCacheHits", count(stats.voice_cache_hits))
       .add("voiceCacheMisses", count(stats.voice_cache_misses))
       .add("voiceCacheEvictions", count(stats.voice_cache_evictions))

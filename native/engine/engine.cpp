@@ -15,6 +15,7 @@ namespace {
 
 struct CancelCommand {
   RequestId id;
+  Time called;
 };
 struct ConsumedCommand {
   RequestId id;
@@ -72,9 +73,14 @@ struct Engine::Impl {
     const bool busy = scheduler.busy();
     std::unique_lock lock(mutex);
     wake.wait(lock, [&] { return busy || closing || !inbox.empty(); });
+    take(commands);
+    return !closing;
+  }
+
+  // Takes what has come in. The caller holds the mutex.
+  void take(std::vector<Command>& commands) {
     std::swap(commands, inbox);
     for (Line* line : {&sequences, &jobs}) line->kept += std::exchange(line->in_inbox, 0);
-    return !closing;
   }
 
   void apply(std::vector<Command>& commands) {
@@ -84,7 +90,7 @@ struct Engine::Impl {
       } else if (auto* job = std::get_if<std::unique_ptr<AudioJob>>(&command)) {
         scheduler.submit(std::move(*job));
       } else if (const auto* cancel = std::get_if<CancelCommand>(&command)) {
-        scheduler.cancel(cancel->id);
+        scheduler.cancel(cancel->id, cancel->called);
       } else if (const auto* consumed = std::get_if<ConsumedCommand>(&command)) {
         scheduler.consumed(consumed->id, consumed->frames);
       }
@@ -108,9 +114,20 @@ struct Engine::Impl {
   void run() {
     std::vector<Command> commands;
     std::vector<Event> events;
+    const Scheduler::Hooks hooks{
+        .take_in =
+            [&] {
+              {
+                const std::lock_guard lock(mutex);
+                take(commands);
+              }
+              apply(commands);
+            },
+        .give_out = [&](std::vector<Event>& given) { publish(given); },
+    };
     while (receive(commands)) {
       apply(commands);
-      const auto failure = attempt([&] { scheduler.tick(events); });
+      const auto failure = attempt([&] { scheduler.tick(events, hooks); });
       if (failure) scheduler.fail_all(*failure, events);
       publish(events);
     }
@@ -187,7 +204,7 @@ RequestId Engine::decode(std::vector<int32_t> codes, int n_books) {
   return impl_->submit(std::move(job), impl_->jobs, 1);
 }
 
-void Engine::cancel(RequestId id) { impl_->send(CancelCommand{id}); }
+void Engine::cancel(RequestId id) { impl_->send(CancelCommand{id, Clock::now()}); }
 
 void Engine::consumed(RequestId id, int frames) { impl_->send(ConsumedCommand{id, frames}); }
 

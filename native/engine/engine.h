@@ -52,11 +52,14 @@ struct GenerateStats {
   double first_audio_ms = 0;  // from submission to the first chunk handed to the sink
   double frame_ms = 0;      // sum over frames of the step time it took part in
   double codec_ms = 0;
+  double first_codec_ms = 0;  // of it, until the first chunk was handed to the sink
   double total_ms = 0;      // from submission to the end
   double paused_ms = 0;     // waiting for a slow reader
+  double cancel_ms = 0;     // from the call of cancel() until all of its state was released
   int prompt_rows = 0;      // all rows of the prompt
   int cached_rows = 0;      // of them, taken from the voice cache
   int frames = 0;
+  int late_frames = 0;      // of them, drawn after cancel() was called; counted up to 4
 };
 
 struct Event {
@@ -82,6 +85,8 @@ struct EngineStats {
   uint64_t steps = 0;        // batches stepped; frames / steps is the mean batch size
   double step_ms_p50 = 0, step_ms_p95 = 0;  // over the last 512 steps
   double codec_ms_p50 = 0;
+  // From a call of cancel() to the release: over the last 512 cancelled generations, and the longest ever.
+  double cancel_ms_p50 = 0, cancel_ms_p99 = 0, cancel_ms_max = 0;
   // A miss is a prefix computed; waiting for one that is being computed is a hit.
   uint64_t voice_cache_hits = 0, voice_cache_misses = 0, voice_cache_evictions = 0;
   size_t voice_cache_bytes = 0;
@@ -92,7 +97,7 @@ struct EngineStats {
 
 class Engine {
  public:
-  // Called on the scheduler thread, at most once a tick; must not block, throw or close the engine.
+  // Called on the scheduler thread, a few times a tick at most; must not block, throw or close the engine.
   using Sink = std::function<void(std::vector<Event>&&)>;
 
   // Throws Error("bad_request") for limits that make no sense.

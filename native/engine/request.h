@@ -3,6 +3,7 @@
 // scheduler's thread touches these objects after submission.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -35,6 +36,7 @@ struct Sequence {
   PrefixIdentity prefix;
   Phase phase = Phase::kWaiting;
   bool cancelled = false;
+  std::optional<Time> cancel_called;
   std::optional<Failure> failure;
   std::optional<FinishReason> end;  // the model stopped, or the frame limit was reached
 
@@ -51,12 +53,15 @@ struct Sequence {
   int consumed = 0;   // of them, taken by the reader
 
   GenerateStats stats;
+  std::array<Time, 4> drawn{};  // when the last frames were complete, by their number modulo 4
   Time submitted;
   std::optional<Time> started;       // first prefill slice
   std::optional<Time> first_audio;   // first chunk
   std::optional<Time> paused_since;  // the reader has lagged since
 
   bool reader_lags() const { return delivered - consumed >= request.buffer_frames; }
+  // Counts a frame that was complete at `now`.
+  void note_frame(Time now) { drawn[static_cast<size_t>(stats.frames++) % drawn.size()] = now; }
   // Charges a prefill slice that ran from `from` to `to`.
   void charge_prefill(Time from, Time to);
   // Keeps paused_ms: call the first at every tick, the second when the sequence ends.

@@ -16,9 +16,11 @@ void Scheduler::submit(std::unique_ptr<Sequence> sequence) {
   waiting_.push_back(std::move(sequence));
 }
 
-void Scheduler::cancel(RequestId id) {
+void Scheduler::cancel(RequestId id, Time called) {
   if (const auto found = by_id_.find(id); found != by_id_.end()) {
-    found->second->cancelled = true;
+    Sequence& sequence = *found->second;
+    sequence.cancelled = true;
+    if (!sequence.cancel_called) sequence.cancel_called = called;
     unwanted_ = true;
   } else {
     jobs_.cancel(id);
@@ -42,12 +44,19 @@ bool Scheduler::busy() const {
   return std::any_of(live_.begin(), live_.end(), [&](const auto& one) { return ready(*one); });
 }
 
-void Scheduler::tick(std::vector<Event>& events) {
-  sweep(events);
+void Scheduler::tick(std::vector<Event>& events, const Hooks& hooks) {
+  const auto let_go = [&] {
+    sweep(events);
+    if (!events.empty()) hooks.give_out(events);
+  };
+  let_go();
   admit();
   jobs_.advance(events);
   if (prefill_) prefill_->advance();
+  hooks.take_in();
+  let_go();
   step();
+  hooks.take_in();
   decode();
   gather(events);
   sweep(events);
@@ -127,7 +136,8 @@ void Scheduler::step() {
   attempt_batch(
       std::span(frames_), [&](std::span<FrameItem> items) { backend_.lm->step(items); }, untouched,
       [&](size_t i, const Failure& failure) { speaking_[i]->failure = failure; });
-  const double ms = ms_between(from, Clock::now());
+  const Time to = Clock::now();
+  const double ms = ms_between(from, to);
 
   int drawn = 0;
   for (size_t i = 0; i < speaking_.size(); ++i) {
@@ -144,9 +154,8 @@ void Scheduler::step() {
       continue;
     }
     ++drawn;
-    if (++sequence.stats.frames == sequence.request.max_frames) {
-      sequence.end = FinishReason::kLength;
-    }
+    sequence.note_frame(to);
+    if (sequence.stats.frames == sequence.request.max_frames) sequence.end = FinishReason::kLength;
   }
   book_.step_took(ms, drawn);
 }
@@ -156,7 +165,7 @@ void Scheduler::decode() {
   decoding_.clear();
   for (size_t i = 0; i < speaking_.size(); ++i) {
     Sequence& sequence = *speaking_[i];
-    if (sequence.failure || frames_[i].stopped || !sequence.decoder) continue;
+    if (sequence.cancelled || sequence.failure || frames_[i].stopped || !sequence.decoder) continue;
     const int books = sequence.request.sampling.n_vq;
     const int n_codebooks = backend_.codec->config().n_codebooks;
     decodes_.push_back({.stream = sequence.decoder.get(),
@@ -173,7 +182,10 @@ void Scheduler::decode() {
       [](size_t, const Failure& failure) { return failure.code == "bad_request"; },
       [&](size_t i, const Failure& failure) { decoding_[i]->failure = failure; });
   const double ms = ms_between(from, Clock::now());
-  for (Sequence* sequence : decoding_) sequence->stats.codec_ms += ms;
+  for (Sequence* sequence : decoding_) {
+    sequence->stats.codec_ms += ms;
+    if (!sequence->first_audio) sequence->stats.first_codec_ms += ms;
+  }
   book_.codec_took(ms);
 }
 
@@ -181,7 +193,7 @@ void Scheduler::gather(std::vector<Event>& events) {
   const Time now = Clock::now();
   for (size_t i = 0; i < speaking_.size(); ++i) {
     Sequence& sequence = *speaking_[i];
-    if (sequence.failure) continue;
+    if (sequence.cancelled || sequence.failure) continue;
     Chunker& chunker = sequence.chunker;
     if (!frames_[i].stopped) chunker.add(sequence.codes.data());
     if (chunker.empty() || !(chunker.full() || sequence.end)) continue;
@@ -204,7 +216,16 @@ void Scheduler::fail_all(const Failure& failure, std::vector<Event>& events) {
 void Scheduler::finish(Sequence& sequence, FinishReason reason, std::vector<Event>& events) {
   if (prefill_) prefill_->leave(sequence);
   by_id_.erase(sequence.id);
+  sequence.lm.reset();
+  sequence.decoder.reset();
   const Time now = Clock::now();
+  if (reason == FinishReason::kCancelled && sequence.cancel_called) {
+    const Time called = *sequence.cancel_called;
+    sequence.stats.cancel_ms = ms_between(called, now);
+    sequence.stats.late_frames = static_cast<int>(
+        std::count_if(sequence.drawn.begin(), sequence.drawn.end(), [&](Time at) { return at > called; }));
+    book_.cancel_took(sequence.stats.cancel_ms);
+  }
   sequence.end_pause(now);
   if (!sequence.started) sequence.stats.queue_ms = ms_between(sequence.submitted, now);
   sequence.stats.total_ms = ms_between(sequence.submitted, now);

@@ -1,13 +1,15 @@
 // Decides what is computed next. Lives on one thread and owns every request that has been taken
 // in. A tick is short and bounded: requests that are no longer wanted go first, then one slice of
 // reference encoding, one slice of prompts, and one frame for every sequence whose reader keeps
-// up. A prompt that completes speaks in the same tick.
+// up. A prompt that completes speaks in the same tick. Between its parts a tick looks at what has
+// come in: who is cancelled then takes part in nothing more, and is told of the end at once.
 //
 // All live sequences fit one batch, so none has to be chosen over another here; who may be live
 // is first come, first served.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -20,17 +22,23 @@ namespace sonant {
 
 class Scheduler {
  public:
+  // What a tick calls on its way, on the scheduler's thread.
+  struct Hooks {
+    std::function<void()> take_in;                    // submits, cancels and acknowledges what has arrived
+    std::function<void(std::vector<Event>&)> give_out;  // delivers the events and empties the list
+  };
+
   Scheduler(Backend& backend, const EngineLimits& limits, StatsBook& book);
 
   void submit(std::unique_ptr<Sequence> sequence);
   void submit(std::unique_ptr<AudioJob> job) { jobs_.submit(std::move(job)); }
-  void cancel(RequestId id);
+  void cancel(RequestId id, Time called);
   void consumed(RequestId id, int frames);
 
   // Whether tick() would do anything.
   bool busy() const;
-  // One round of work; its events are appended in the order of each request.
-  void tick(std::vector<Event>& events);
+  // One round of work; its events are given out or appended, in the order of each request.
+  void tick(std::vector<Event>& events, const Hooks& hooks);
   void cancel_all(std::vector<Event>& events);
   // Ends all live sequences: tick() threw, so nobody knows what state they are in.
   void fail_all(const Failure& failure, std::vector<Event>& events);

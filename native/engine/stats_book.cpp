@@ -40,18 +40,27 @@ void StatsBook::codec_took(double ms) {
   codec_.add(ms);
 }
 
+void StatsBook::cancel_took(double ms) {
+  const std::lock_guard lock(mutex_);
+  cancel_.add(ms);
+  stats_.cancel_ms_max = std::max(stats_.cancel_ms_max, ms);
+}
+
 EngineStats StatsBook::read() const {
   EngineStats stats;
-  Durations step, codec;
+  Durations step, codec, cancel;
   {
     const std::lock_guard lock(mutex_);
     stats = stats_;
     step = step_;
     codec = codec_;
+    cancel = cancel_;
   }
   stats.step_ms_p50 = step.percentile(0.5);
   stats.step_ms_p95 = step.percentile(0.95);
   stats.codec_ms_p50 = codec.percentile(0.5);
+  stats.cancel_ms_p50 = cancel.percentile(0.5);
+  stats.cancel_ms_p99 = cancel.percentile(0.99);
   return stats;
 }
 

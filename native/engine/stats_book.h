@@ -33,12 +33,13 @@ class StatsBook {
   }
   void step_took(double ms, int frames);
   void codec_took(double ms);
+  void cancel_took(double ms);
   EngineStats read() const;
 
  private:
   mutable std::mutex mutex_;
   EngineStats stats_;  // percentiles are filled in by read()
-  Durations step_, codec_;
+  Durations step_, codec_, cancel_;
 };
 
 }  // namespace sonant

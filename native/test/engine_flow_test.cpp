@@ -112,7 +112,10 @@ TEST(engine_cancels_between_two_frames) {
   gated.gate.open();
   const Heard heard = rig.listener.wait_done(id);
   CHECK(heard.end.reason == FinishReason::kCancelled);
-  CHECK_EQUAL(heard.frames, 6);  // the frame in the making was the last
+  CHECK_EQUAL(heard.frames, 5);  // the frame in the making was the last, and nobody needed its sound
+  CHECK_EQUAL(heard.end.stats.late_frames, 1);
+  CHECK(heard.end.stats.cancel_ms > 0);
+  CHECK_EQUAL(rig.engine->stats().cancel_ms_max, heard.end.stats.cancel_ms);
   rig.engine->cancel(id);
   rig.engine->cancel(12345);
   rig.engine->consumed(id, 3);
@@ -126,7 +129,9 @@ TEST(engine_cancels_while_paused) {
   const RequestId id = rig.engine->generate(slow);
   rig.listener.wait_frames(id, 2);
   rig.engine->cancel(id);
-  CHECK(rig.listener.wait_done(id).end.reason == FinishReason::kCancelled);
+  const Heard heard = rig.listener.wait_done(id);
+  CHECK(heard.end.reason == FinishReason::kCancelled);
+  CHECK_EQUAL(heard.end.stats.late_frames, 0);
   rig.check_nothing_left();
 }
 
@@ -267,6 +272,7 @@ TEST(engine_survives_a_storm_of_cancels) {
       rig.engine->consumed(id, 1000);
       rig.listener.wait_frames(id, frames);
     }
+    CHECK(rig.listener.so_far(id).end.stats.late_frames <= 1);
   }
   rig.engine->close();
   rig.check_nothing_left();

@@ -1,17 +1,30 @@
 /**
  * `npm run bench -- [--model FOLDER]... [--precision int8]... [--threads N] [--isa NAME] [--json]`: times the engine's
  * parts on this machine, one row a figure, for the starter and a full-size model with random weights. Nothing is
- * asserted: the figures are for reading and for README's table.
+ * asserted: the figures are for reading and for README's table. `npm run bench -- cancel` and `npm run bench -- server`
+ * measure other things, each in a file of its own.
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { benchCancel } from "./bench-cancel.ts";
+import { benchServer } from "./bench-server.ts";
 import { ROOT, runTool, usage } from "./native-tool.ts";
 
 const STARTER = join(ROOT, "native/models/starter");
 const SHAPE = join(ROOT, "native/shapes/moss-tts-nano");
+
+if (process.argv[2] === "cancel") {
+  await benchCancel(process.argv.slice(3));
+  process.exit();
+}
+
+if (process.argv[2] === "server") {
+  await benchServer(process.argv.slice(3));
+  process.exit();
+}
 
 const { values } = parseArgs({
   options: {

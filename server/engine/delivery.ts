@@ -11,14 +11,30 @@ export const NO_STATS: GenerateStats = {
   queueMs: 0,
   prefillMs: 0,
   firstAudioMs: 0,
+  firstCodecMs: 0,
   frameMs: 0,
   codecMs: 0,
   totalMs: 0,
   pausedMs: 0,
+  cancelMs: 0,
   promptRows: 0,
   cachedRows: 0,
   frames: 0,
+  lateFrames: 0,
 };
+
+/** Frames that a reader may be behind before the engine pauses, where a request does not say. */
+const DEFAULT_BUFFER_FRAMES = 125;
+/** Share of these below which a reader has caught up. */
+const CAUGHT_UP = 0.5;
+
+/** What a delivery reports of its reader. */
+export interface ReaderWatch {
+  /** Frames of a chunk that has been taken. */
+  taken(frames: number): void;
+  /** The reader is so far behind that the engine pauses, or has caught up with half of that. */
+  lagging(isLagging: boolean): void;
+}
 
 interface Reader {
   resolve(result: IteratorResult<AudioChunk, undefined>): void;
@@ -31,21 +47,25 @@ export class Delivery {
   /** Settles when the engine has let go of the generation. Never rejects. */
   readonly finished: Promise<Finished>;
   readonly #format: { readonly sampleRate: number; readonly channels: number };
-  readonly #onTaken: (frames: number) => void;
+  readonly #watch: ReaderWatch;
+  readonly #bufferFrames: number;
   readonly #chunks: AudioChunk[] = [];
   readonly #readers: Reader[] = [];
   #finish!: (finished: Finished) => void;
+  #unread = 0;
+  #isLagging = false;
   #unwanted = false;
   #ended = false;
   #failure: EngineError | undefined;
 
-  /** `onTaken` hears of the frames of each chunk that a reader has taken. */
   constructor(
     format: { readonly sampleRate: number; readonly channels: number },
-    onTaken: (frames: number) => void,
+    watch: ReaderWatch,
+    bufferFrames = DEFAULT_BUFFER_FRAMES,
   ) {
     this.#format = format;
-    this.#onTaken = onTaken;
+    this.#watch = watch;
+    this.#bufferFrames = bufferFrames;
     this.finished = new Promise((resolve) => {
       this.#finish = resolve;
     });
@@ -63,6 +83,7 @@ export class Delivery {
       const { pcm, frames, firstFrame, codes } = event;
       const chunk = { pcm, frames, firstFrame, ...this.#format };
       this.#chunks.push(codes === undefined ? chunk : { ...chunk, codes });
+      this.#count(frames);
     } else if (event.kind === "done") {
       this.#ended = true;
       if (event.reason === "error") {
@@ -90,13 +111,22 @@ export class Delivery {
     });
   }
 
+  #count(frames: number): void {
+    this.#unread += frames;
+    const isLagging = this.#unread >= this.#bufferFrames * (this.#isLagging ? CAUGHT_UP : 1);
+    if (isLagging === this.#isLagging || this.#ended) return;
+    this.#isLagging = isLagging;
+    this.#watch.lagging(isLagging);
+  }
+
   #serve(): void {
     while (this.#readers.length > 0) {
       const chunk = this.#chunks.shift();
       if (chunk === undefined && !this.#unwanted && !this.#ended) return;
       const reader = this.#readers.shift();
       if (chunk !== undefined) {
-        this.#onTaken(chunk.frames);
+        this.#watch.taken(chunk.frames);
+        this.#count(-chunk.frames);
         reader?.resolve({ done: false, value: chunk });
       } else if (this.#failure !== undefined && !this.#unwanted) {
         reader?.reject(this.#failure);

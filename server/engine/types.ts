@@ -68,11 +68,17 @@ export interface GenerateStats {
   readonly firstAudioMs: number;
   readonly frameMs: number;
   readonly codecMs: number;
+  /** The part of `codecMs` that was spent before the first audio. */
+  readonly firstCodecMs: number;
   readonly totalMs: number;
   readonly pausedMs: number;
+  /** From the call of `cancel` until the engine had released everything; 0 if it was not cancelled. */
+  readonly cancelMs: number;
   readonly promptRows: number;
   readonly cachedRows: number;
   readonly frames: number;
+  /** Of them, generated after `cancel` was called; counted up to 4. */
+  readonly lateFrames: number;
 }
 
 /** How a generation ended: the model stopped, it was cut at maxFrames, or nobody wanted the rest, or it failed. */
@@ -159,6 +165,10 @@ export interface EngineStats {
   readonly stepMsP50: number;
   readonly stepMsP95: number;
   readonly codecMsP50: number;
+  /** From the call of `cancel` to the release, over the last 512 that were cancelled, and the longest ever. */
+  readonly cancelMsP50: number;
+  readonly cancelMsP99: number;
+  readonly cancelMsMax: number;
   readonly voiceCacheHits: number;
   readonly voiceCacheMisses: number;
   readonly voiceCacheEvictions: number;
