@@ -2,7 +2,7 @@
  * Cuts text that is too long for one generation: after a clause mark if one is near, else at a space,
  * else between two characters as readers see them. Nothing is dropped: the pieces tile the input.
  */
-import { graphemeCut, isBlank, UNSPACED } from "./unicode.ts";
+import { graphemeCutter, isBlank, UNSPACED } from "./unicode.ts";
 
 /** How a piece hangs together with the next one. */
 export type Joint = "clause" | "space" | "none";
@@ -64,15 +64,23 @@ function largestAccepted(count: number, accept: (index: number) => boolean): num
  * @param accept tells whether a prefix of the given length fits
  */
 export function firstCut(text: string, accept: (end: number) => boolean): CutPiece {
+  // Clauses end where words do, and trying is what costs.
+  const tried = new Map<number, boolean>();
+  const fits = (end: number): boolean => {
+    const isAccepted = tried.get(end) ?? accept(end);
+    tried.set(end, isAccepted);
+    return isAccepted;
+  };
   const best = (ends: readonly number[]): number =>
-    ends[largestAccepted(ends.length, (index) => accept(ends[index] as number))] ?? 0;
+    ends[largestAccepted(ends.length, (index) => fits(ends[index] as number))] ?? 0;
   const word = best(wordEnds(text));
   const clause = best(clauseEnds(text));
   // A clause end is the better border unless it wastes most of the room.
   if (clause > 0 && clause * 3 >= word) return { end: clause, joint: "clause" };
   if (word > 0 && !UNSPACED.test(text.slice(word, word + 2))) return { end: word, joint: "space" };
-  const last = largestAccepted(text.length - 1, (index) => accept(graphemeCut(text, index + 1)));
-  return { end: graphemeCut(text, Math.max(0, last) + 1), joint: "none" };
+  const graphemeCut = graphemeCutter(text);
+  const last = largestAccepted(text.length - 1, (index) => fits(graphemeCut(index + 1)));
+  return { end: graphemeCut(Math.max(0, last) + 1), joint: "none" };
 }
 
 /** Cuts all of `text` into pieces that fit. The last piece has joint "none". */

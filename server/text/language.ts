@@ -95,12 +95,26 @@ const ELISIONS: Readonly<Record<string, RegExp>> = {
   it: /(?<!\p{L})(?:un|l|dell|nell|all|c)['’]\p{L}/u,
 };
 
-const vocabularies = new Map(
-  Object.entries(COMMON).map(([code, words]) => [code, new Set(words.split(" "))]),
-);
+const codes = Object.keys(COMMON);
 
-/** Addresses, handles and file names say nothing about the language around them. */
-const MACHINE_NAME = /\S*(?:@|:\/\/|\w\.\w|[\\/_#]\w)\S*/g;
+/** Each frequent word with the languages it counts for, and how much. */
+const votes = new Map<string, [code: string, score: number][]>();
+for (const [code, words] of Object.entries(COMMON)) {
+  for (const word of new Set(words.split(" "))) {
+    const isWeak = code !== "en" && (word.length === 1 || WEAK.has(word));
+    const list = votes.get(word) ?? [];
+    list.push([code, isWeak ? 0.5 : 1]);
+    votes.set(word, list);
+  }
+}
+// An English word as well, so a weak hint at most.
+votes.set("die", [...(votes.get("die") ?? []), ["de", 0.5]]);
+
+/**
+ * Addresses, handles and file names say nothing about the language around them. Tried only where a word begins: from
+ * each of its letters, a long one would cost the square of its length.
+ */
+const MACHINE_NAME = /(?<!\S)\S*(?:@|:\/\/|\w\.\w|[\\/_#]\w)\S*/g;
 
 function detectLatin(text: string, hint: string): string {
   const named = text.replace(MACHINE_NAME, " ");
@@ -112,22 +126,16 @@ function detectLatin(text: string, hint: string): string {
   const words =
     lower.match(/(?<![\p{L}\p{N}])[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)?(?!\p{N})/gu) ?? [];
   const accented = lower.match(/(?![a-z])\p{Script=Latin}/gu) ?? [];
-  const scores = new Map<string, number>();
-  for (const [code, vocabulary] of vocabularies) {
-    let score = 0;
-    for (const word of words) {
-      if (!vocabulary.has(word)) continue;
-      score += code !== "en" && (word.length === 1 || WEAK.has(word)) ? 0.5 : 1;
-    }
-    if (code === "de") score += words.filter((word) => word === "die").length * 0.5;
-    const letters = LETTERS[code] ?? "";
+  const scores = new Map(codes.map((code) => [code, 0]));
+  const add = (code: string, score: number) => scores.set(code, (scores.get(code) ?? 0) + score);
+  for (const word of words) for (const [code, score] of votes.get(word) ?? []) add(code, score);
+  for (const code of accented.length > 0 ? codes : []) {
     for (const letter of accented) {
-      if (letters.includes(letter)) score += OWN_LETTER;
-      else score += code === "en" ? BORROWED_LETTER : FOREIGN_LETTER;
+      if (LETTERS[code]?.includes(letter)) add(code, OWN_LETTER);
+      else add(code, code === "en" ? BORROWED_LETTER : FOREIGN_LETTER);
     }
-    if (ELISIONS[code]?.test(lower)) score += 1;
-    scores.set(code, score);
   }
+  for (const [code, pattern] of Object.entries(ELISIONS)) if (pattern.test(lower)) add(code, 1);
   const english = scores.get("en") ?? 0;
   let best = "en";
   let bestScore = english;
@@ -143,7 +151,7 @@ function detectLatin(text: string, hint: string): string {
   return bestScore > 0 ? best : hint;
 }
 
-const latinHint = (hint: string): string => (vocabularies.has(hint) ? hint : "en");
+const latinHint = (hint: string): string => (codes.includes(hint) ? hint : "en");
 
 /**
  * Two-letter language code of `text`.

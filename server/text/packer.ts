@@ -1,7 +1,8 @@
 /**
  * Packs sentences into segments that fit the model's budget (spec 7.3, step 4).
  *
- * Decides on the sequence of sentences alone, so the result does not depend on when they arrived.
+ * Decides on the sequence of sentences alone, so the result does not depend on when they arrived; and decides when
+ * they arrive, so that a flush after a long text has little left to do.
  */
 import {
   type Atom,
@@ -27,10 +28,20 @@ export interface PackerOptions {
   readonly countTokens: (spoken: string) => number;
 }
 
+interface Size {
+  readonly spoken: string;
+  readonly words: number;
+  readonly tokens: number;
+}
+
 export class Packer {
   readonly #options: PackerOptions;
+  /** Segments that are complete but must not leave before a flush. */
+  #held: Segment[] = [];
+  /** Sentences of the next segment, and what they are together. */
   #atoms: Atom[] = [];
   #spoken = "";
+  #size: Size = { spoken: "", words: 0, tokens: 0 };
   /** Raw text from `#keptFrom` on, so that a segment can quote what lies between its sentences. */
   #kept = "";
   #keptFrom = 0;
@@ -60,56 +71,68 @@ export class Packer {
 
   /** Forgets kept text that no waiting sentence needs. `offset` is where the next raw text starts. */
   settle(offset: number): void {
-    if (this.#atoms.length > 0) return;
+    if (this.#atoms.length + this.#held.length > 0) return;
     this.#kept = "";
     this.#keptFrom = offset;
   }
 
   fits(spoken: string): boolean {
-    const { limits, countTokens } = this.#options;
-    return countWords(spoken) <= limits.segmentWords && countTokens(spoken) <= limits.segmentTokens;
+    const { limits } = this.#options;
+    const { words, tokens } = this.#sizeOf(spoken);
+    return words <= limits.segmentWords && tokens <= limits.segmentTokens;
   }
 
   /** Adds a sentence whose raw text has been kept; pushes the segments that are complete with it. */
   place(atom: Atom, out: Segment[]): void {
     const mode = this.#options.granularity;
     const last = this.#atoms[this.#atoms.length - 1];
-    if (mode === "auto" && last !== undefined) {
-      const otherScript = UNSPACED.test(last.spoken) !== UNSPACED.test(atom.spoken);
-      const fits = this.fits(joinSpoken(this.#spoken, atom.spoken));
-      if (atom.gap !== "none" || otherScript || !fits) this.emit(out);
+    const joined = joinSpoken(this.#spoken, atom.spoken);
+    if (last === undefined) this.#spoken = joined;
+    else if (this.#belongs(atom, last) && this.fits(joined)) this.#spoken = joined;
+    else {
+      if (mode === "none") this.#complete();
+      else this.emit(out);
+      this.#spoken = atom.spoken;
     }
     this.#atoms.push(atom);
-    this.#spoken = joinSpoken(this.#spoken, atom.spoken);
     const early = mode === "auto" && (this.#index === 0 || this.#isFullEnough());
     if (early || mode === "sentence" || mode === "clause") this.emit(out);
   }
 
   /** Turns the waiting sentences into segments: one, or as many as the budget needs. */
   emit(out: Segment[]): void {
-    let group: Atom[] = [];
-    let spoken = "";
-    for (const atom of this.#atoms) {
-      const joined = joinSpoken(spoken, atom.spoken);
-      if (group.length > 0 && !this.fits(joined)) {
-        out.push(this.#segment(group, spoken));
-        group = [];
-        spoken = "";
-      }
-      group.push(atom);
-      spoken = joinSpoken(spoken, atom.spoken);
-    }
-    if (group.length > 0) out.push(this.#segment(group, spoken));
+    this.#complete();
+    for (const segment of this.#held) out.push(segment);
+    this.#held = [];
+  }
+
+  /** Whether two sentences may share a segment. What nobody hears before a flush is packed regardless of breaks. */
+  #belongs(atom: Atom, last: Atom): boolean {
+    if (this.#options.granularity === "none") return true;
+    return atom.gap === "none" && UNSPACED.test(last.spoken) === UNSPACED.test(atom.spoken);
+  }
+
+  #complete(): void {
+    if (this.#atoms.length > 0) this.#held.push(this.#segment(this.#atoms, this.#spoken));
     this.#atoms = [];
     this.#spoken = "";
   }
 
   #isFullEnough(): boolean {
-    const { limits, countTokens } = this.#options;
+    const { limits } = this.#options;
+    const { words, tokens } = this.#sizeOf(this.#spoken);
     return (
-      countWords(this.#spoken) >= limits.segmentWords * FULL_ENOUGH ||
-      countTokens(this.#spoken) >= limits.segmentTokens * FULL_ENOUGH
+      words >= limits.segmentWords * FULL_ENOUGH || tokens >= limits.segmentTokens * FULL_ENOUGH
     );
+  }
+
+  /** Remembers the last answer: one text is asked about several times in a row. */
+  #sizeOf(spoken: string): Size {
+    if (spoken !== this.#size.spoken) {
+      const tokens = this.#options.countTokens(spoken);
+      this.#size = { spoken, words: countWords(spoken), tokens };
+    }
+    return this.#size;
   }
 
   #segment(group: readonly Atom[], spoken: string): Segment {
@@ -118,7 +141,7 @@ export class Packer {
     const end = last.start + last.raw.length;
     const index = this.#index++;
     const pauseBeforeMs = index === 0 ? 0 : this.#pauseBefore(first);
-    this.#lastWords = countWords(spoken);
+    this.#lastWords = this.#sizeOf(spoken).words;
     return {
       index,
       text: this.#kept.slice(first.start - this.#keptFrom, end - this.#keptFrom),

@@ -150,7 +150,7 @@ export class Segmenter {
       }
       this.#skipBlanks(out);
       // Half a surrogate pair decides nothing; its other half is on the way.
-      const halved = /[\ud800-\udbff]$/.test(this.#pending);
+      const halved = (this.#pending.charCodeAt(this.#pending.length - 1) & 0xfc00) === 0xd800;
       const text = halved ? this.#pending.slice(0, -1) : this.#pending;
       if (text === "") return;
       if (this.#atLineStart && this.#markdown && !this.#fenceChecked) {

@@ -219,8 +219,8 @@ export class Tokenizer {
       }
       for (; i < bytes.length; i++) {
         const byte = bytes[i] as number;
-        if (byte === SPACE) out.push(...space);
-        else out.push(byte);
+        if (byte !== SPACE) out.push(byte);
+        else for (const part of space) out.push(part);
       }
       previousIsSpace = removeExtraWhitespaces && bytes[bytes.length - 1] === SPACE;
     }
@@ -239,7 +239,11 @@ export class Tokenizer {
     for (let at = 0; at < input.length; ) {
       const symbolLength = symbols.match(input, at);
       const length = symbolLength || characterLength(input[at] as number);
-      out.push({ text: decoder.decode(input.subarray(at, at + length)), frozen: symbolLength > 0 });
+      const isAscii = length === 1 && (input[at] as number) < 0x80;
+      const text = isAscii
+        ? String.fromCharCode(input[at] as number)
+        : decoder.decode(input.subarray(at, at + length));
+      out.push({ text, frozen: symbolLength > 0 });
       at += length;
     }
     return out;

@@ -47,22 +47,27 @@ export function characterAt(text: string, index: number): string {
 const graphemeSegmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /**
- * The last place at or before `limit` (UTF-16 units) where `text` may be cut without breaking a
- * character as readers see it. A cluster longer than `limit` is cut between code points instead.
+ * Finds the last place at or before a limit (UTF-16 units) where `text` may be cut without breaking a character as
+ * readers see it. A cluster longer than the limit is cut between code points instead. The text is looked at once,
+ * however many limits are asked for.
  */
-export function graphemeCut(text: string, limit: number): number {
-  if (limit >= text.length) return text.length;
-  // A cluster that begins inside the window may reach past it; look a little further.
-  const window = text.slice(0, limit + 64);
-  let last = 0;
-  for (const { index } of graphemeSegmenter.segment(window)) {
-    if (index > limit) break;
-    last = index;
-  }
-  if (last > 0) return last;
-  const unit = text.charCodeAt(limit);
-  const insidePair = unit >= 0xdc00 && unit <= 0xdfff;
-  return Math.max(1, insidePair ? limit - 1 : limit);
+export function graphemeCutter(text: string): (limit: number) => number {
+  const starts: number[] = [];
+  const clusters = graphemeSegmenter.segment(text)[Symbol.iterator]();
+  let isComplete = false;
+  return (limit) => {
+    if (limit >= text.length) return text.length;
+    while (!isComplete && (starts[starts.length - 1] ?? 0) <= limit) {
+      const { value, done } = clusters.next();
+      if (done) isComplete = true;
+      else starts.push(value.index);
+    }
+    const last = starts.findLast((start) => start <= limit) ?? 0;
+    if (last > 0) return last;
+    const unit = text.charCodeAt(limit);
+    const insidePair = unit >= 0xdc00 && unit <= 0xdfff;
+    return Math.max(1, insidePair ? limit - 1 : limit);
+  };
 }
 
 const EVERY_UNSPACED = new RegExp(UNSPACED, "gu");
