@@ -14,6 +14,7 @@ export interface EngineConfig {
   readonly maxSequences: number;
   /** Requests that may wait. */
   readonly maxQueue: number;
+  readonly maxParked: number;
   /** 0: one for each core. */
   readonly threads: number;
   readonly prefillSliceRows: number;
@@ -65,6 +66,7 @@ export interface ServerConfig {
   readonly trustProxy: boolean;
   readonly drainTimeoutMs: number;
   readonly requestTimeoutMs: number;
+  readonly stallTimeoutMs: number;
   /** 0: no limit. */
   readonly requestsPerMinute: number;
   readonly logLevel: DeployFile["server"]["log_level"];

@@ -42,6 +42,7 @@ function engineOf(frames: Stage<0>, codec: Stage<1> | undefined): EngineConfig {
     codecPrecision: codec?.dtype ?? frames.dtype,
     maxSequences: frames.max_num_seqs,
     maxQueue: frames.max_queue,
+    maxParked: frames.max_parked_seqs,
     threads: frames.threads,
     prefillSliceRows: frames.prefill_slice_rows,
     encodeSliceFrames: frames.encode_slice_frames,
@@ -90,6 +91,7 @@ function serverOf({ server }: DeployFile, apiKeys: readonly string[]): ServerCon
     trustProxy: server.trust_proxy,
     drainTimeoutMs: server.drain_timeout_s * MS,
     requestTimeoutMs: server.request_timeout_s * MS,
+    stallTimeoutMs: server.stall_timeout_s * MS,
     requestsPerMinute: server.requests_per_minute,
     logLevel: server.log_level,
   };

@@ -86,6 +86,14 @@ export const frameStage = z.strictObject({
     .max(100_000)
     .default(32)
     .describe("Requests that may wait; more are refused with 503"),
+  max_parked_seqs: z
+    .int()
+    .min(0)
+    .max(1024)
+    .default(4)
+    .describe(
+      "Requests paused for slow readers that give their places to others and keep their state",
+    ),
   threads: z
     .int()
     .min(0)
@@ -120,6 +128,7 @@ export const codecStage = z.strictObject({
   num_replicas: ignored("set it for stage 0"),
   max_num_seqs: ignored("it follows stage 0"),
   max_queue: ignored("it follows stage 0"),
+  max_parked_seqs: ignored("it follows stage 0"),
   threads: ignored("it follows stage 0"),
   default_sampling_params: ignored("the codec does not sample"),
   ...gpuOnly,

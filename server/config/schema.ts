@@ -62,6 +62,11 @@ const server = z.strictObject({
   trust_proxy: flag(false, "Take the client's address from X-Forwarded-For"),
   drain_timeout_s: seconds(0, 8, "Time for open requests to finish after SIGTERM"),
   request_timeout_s: seconds(1, 600, "Longest time of one request"),
+  stall_timeout_s: seconds(
+    0.1,
+    30,
+    "A client that stops sending its request or reading its answer is cut off after this",
+  ),
   requests_per_minute: count(0, 0, "Requests of one key or address in a minute; 0: no limit"),
   log_level: z
     .enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])

@@ -10,6 +10,8 @@ export interface AdmissionOptions {
   readonly capacity: number;
   /** Most units in line before newcomers are refused. */
   readonly maxWaiting: number;
+  /** Most units that may be parked; none if absent. */
+  readonly maxParked?: number | undefined;
   readonly estimate: LoadEstimate;
 }
 
@@ -19,7 +21,14 @@ export type Claim = "first" | "next" | "urgent";
 export interface Ticket {
   /** True when the turn has come; false when the ticket was given back before. Never rejects. */
   readonly granted: Promise<boolean>;
-  /** Gives the slot back or leaves the line. Harmless at any time. */
+  /**
+   * Gives the slot to others while nothing can be done with it; the unit keeps what it has in the engine. False, and
+   * the slot is kept, where too many are parked.
+   */
+  park(): boolean;
+  /** Asks for a slot again, before all newcomers. True when there is one, false when the ticket was given back before. */
+  unpark(): Promise<boolean>;
+  /** Gives everything back or leaves the line. Harmless at any time. */
   release(): void;
 }
 
@@ -34,6 +43,7 @@ export class Admission {
   readonly #urgent: Waiting[] = [];
   readonly #others: Waiting[] = [];
   #active = 0;
+  #parked = 0;
   #isPaused = false;
 
   constructor(options: AdmissionOptions) {
@@ -42,6 +52,11 @@ export class Admission {
 
   get active(): number {
     return this.#active;
+  }
+
+  /** Units that wait for their readers, without a slot. */
+  get parked(): number {
+    return this.#parked;
   }
 
   get waiting(): number {
@@ -77,33 +92,49 @@ export class Admission {
   request(claim: Claim, onPlace: Waiting["onPlace"]): Ticket {
     if (claim === "first" && this.isFull) throw this.refusal();
     let isHeld = false;
-    let settle: (granted: boolean) => void = () => {};
-    const granted = new Promise<boolean>((resolve) => {
-      settle = resolve;
-    });
-    const line = claim === "urgent" ? this.#urgent : this.#others;
-    const waiting: Waiting = {
-      onPlace,
-      place: 0,
-      settle: (isGranted) => {
-        isHeld = isGranted;
-        settle(isGranted);
+    let isParked = false;
+    let leave = () => {};
+    const standIn = (line: Waiting[], onPlace: Waiting["onPlace"]) =>
+      new Promise<boolean>((resolve) => {
+        const settle = (isGranted: boolean) => {
+          leave = () => {};
+          isHeld = isGranted;
+          if (isGranted && isParked) {
+            isParked = false;
+            this.#parked -= 1;
+          }
+          resolve(isGranted);
+        };
+        const waiting: Waiting = { onPlace, place: 0, settle };
+        leave = () => {
+          line.splice(line.indexOf(waiting), 1);
+          settle(false);
+        };
+        line.push(waiting);
+        this.#advance();
+      });
+    const granted = standIn(claim === "urgent" ? this.#urgent : this.#others, onPlace);
+    return {
+      granted,
+      park: () => {
+        if (!isHeld || this.#parked >= (this.#options.maxParked ?? 0)) return false;
+        isHeld = false;
+        isParked = true;
+        this.#active -= 1;
+        this.#parked += 1;
+        this.#advance();
+        return true;
+      },
+      unpark: async () => isHeld || (isParked && (await standIn(this.#urgent, () => {}))),
+      release: () => {
+        leave();
+        if (isHeld) this.#active -= 1;
+        if (isParked) this.#parked -= 1;
+        isHeld = false;
+        isParked = false;
+        this.#advance();
       },
     };
-    line.push(waiting);
-    this.#advance();
-    const release = () => {
-      const at = line.indexOf(waiting);
-      if (at >= 0) {
-        line.splice(at, 1);
-        waiting.settle(false);
-      } else if (isHeld) {
-        isHeld = false;
-        this.#active -= 1;
-      } else return;
-      this.#advance();
-    };
-    return { granted, release };
   }
 
   /** Lets nobody in until `resume`; those who are in stay. */

@@ -3,9 +3,9 @@
  * before is generated, and keeps the line of what is to be sent. Owns all units of the session, and stops them.
  */
 
-import type { Segment } from "../text/segment.ts";
 import type { Part } from "./session-events.ts";
 import type { Signal } from "./signal.ts";
+import type { FedSegment } from "./text-feed.ts";
 import { type Studio, Unit } from "./unit.ts";
 import type { Utterance } from "./utterance.ts";
 
@@ -30,7 +30,7 @@ export interface ComposerContext {
 
 interface Prepared {
   readonly utterance: Utterance;
-  readonly segment: Segment;
+  readonly segment: FedSegment;
   readonly tokens: number;
 }
 
@@ -132,6 +132,7 @@ export class Composer {
     }
     const tokens = this.#context.studio.model.countTokens(segment.spoken);
     if (tokens > 0) this.#prepared = { utterance, segment, tokens };
+    else utterance.text.skip(segment);
     return true;
   }
 

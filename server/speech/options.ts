@@ -5,6 +5,8 @@ export interface SpeechConfig {
   readonly engine: {
     /** Units generated side by side. */
     readonly maxSequences: number;
+    /** Units that are paused for their readers and give their slots to others meanwhile; none if absent. */
+    readonly maxParked?: number;
     /** Utterances that may wait for their first unit. */
     readonly maxQueue: number;
   };

@@ -78,6 +78,7 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
     this.#admission = new Admission({
       capacity: config.engine.maxSequences,
       maxWaiting: config.engine.maxQueue,
+      maxParked: config.engine.maxParked,
       estimate: this.#estimate,
     });
     this.#admission.pause();

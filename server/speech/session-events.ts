@@ -63,6 +63,7 @@ export function unitEnded(
     durationMs,
     frames: unit.frames,
     ttfaMs: unit.ttfaMs,
+    timing: unit.timing,
     rtf: durationMs > 0 ? unit.computeMs / durationMs : 0,
     seed: unit.request.seed,
     truncated: unit.isTruncated,

@@ -3,6 +3,7 @@
  * asked for, a little at a time, so that a long text blocks nobody. When text arrives never changes the segments.
  */
 import { setImmediate as turn } from "node:timers/promises";
+import { PauseTags, type TaggedPart } from "../text/pause-tags.ts";
 import type { Segment } from "../text/segment.ts";
 import { Segmenter, type SegmenterOptions } from "../text/segmenter.ts";
 
@@ -10,6 +11,12 @@ import { Segmenter, type SegmenterOptions } from "../text/segmenter.ts";
 const SLICE = 256;
 
 const FLUSH = Symbol("flush");
+
+/** A segment, and the silence that the text itself asks for in front of it: exact, and instead of the usual pause. */
+export interface FedSegment extends Segment {
+  /** Milliseconds; undefined where the text asks for none. */
+  readonly silenceMs?: number | undefined;
+}
 
 /** Unicode characters of a text. */
 export function codePoints(text: string): number {
@@ -20,7 +27,10 @@ export function codePoints(text: string): number {
 
 export class TextFeed {
   readonly #segmenter: Segmenter;
-  readonly #ready: Segment[] = [];
+  readonly #tags: PauseTags | undefined;
+  readonly #ready: FedSegment[] = [];
+  /** Silence in front of the next segment, if tags have asked for some. */
+  #silenceMs: number | undefined;
   #input: (string | typeof FLUSH)[] = [];
   /** Raw text from offset `#base` on: what is not being spoken yet. */
   #unspoken = "";
@@ -31,12 +41,17 @@ export class TextFeed {
   #isDone = false;
   #isEmpty = true;
 
-  /** @param canRelease whether complete sentences may leave early when the listener runs dry */
+  /**
+   * @param canRelease whether complete sentences may leave early when the listener runs dry
+   * @param pauseTags whether `[pause 0.5s]` is silence
+   */
   constructor(
     options: SegmenterOptions,
     readonly canRelease: boolean,
+    pauseTags = false,
   ) {
     this.#segmenter = new Segmenter(options);
+    this.#tags = pauseTags ? new PauseTags() : undefined;
   }
 
   /** Code points that wait to be spoken. */
@@ -74,8 +89,8 @@ export class TextFeed {
 
   /** What has come so far is to be spoken without waiting for more. */
   flush(): void {
-    if (this.#input.length > 0 ? this.#input.at(-1) === FLUSH : this.#segmenter.waiting === 0)
-      return;
+    const held = this.#segmenter.waiting + (this.#tags?.waiting ?? 0);
+    if (this.#input.length > 0 ? this.#input.at(-1) === FLUSH : held === 0) return;
     this.#input.push(FLUSH);
     this.#marks += 1;
   }
@@ -100,34 +115,68 @@ export class TextFeed {
     this.#unspoken = "";
     this.#chars = 0;
     this.#marks = 0;
+    this.#silenceMs = undefined;
+  }
+
+  /** A segment that turned out to have nothing to say; its silence goes to the one after it. */
+  skip({ silenceMs }: FedSegment): void {
+    if (silenceMs === undefined) return;
+    const next = this.#ready[0];
+    if (next === undefined) this.#silenceMs = silenceMs + (this.#silenceMs ?? 0);
+    else this.#ready[0] = { ...next, silenceMs: silenceMs + (next.silenceMs ?? 0) };
   }
 
   /** The next segment; undefined if the text that is there is not enough for one, or if it was the last. */
-  async next(): Promise<Segment | undefined> {
+  async next(): Promise<FedSegment | undefined> {
     for (;;) {
       const segment = this.#ready.shift();
       if (segment !== undefined) return segment;
       const item = this.#input.shift();
       if (item === undefined) {
         if (!this.#ended) return undefined;
-        this.#ready.push(...this.#segmenter.end());
+        this.#cut(this.#tags?.flush());
+        this.#add(this.#segmenter.end());
         this.#isDone = this.#ready.length === 0;
         return this.#ready.shift();
       }
       if (item === FLUSH) {
         this.#marks = Math.max(0, this.#marks - 1);
-        this.#ready.push(...this.#segmenter.flush());
+        this.#cut(this.#tags?.flush());
+        this.#add(this.#segmenter.flush());
         continue;
       }
       if (item.length > SLICE) this.#input.unshift(item.slice(SLICE));
-      this.#ready.push(...this.#segmenter.push(item.slice(0, SLICE)));
+      const text = item.slice(0, SLICE);
+      this.#cut(this.#tags?.push(text) ?? [{ kind: "text", text }]);
       if (this.#ready.length === 0) await turn();
     }
   }
 
   /** For a listener who is about to hear a gap: lets complete sentences go that wait for company. */
   release(): boolean {
-    if (this.canRelease) this.#ready.push(...this.#segmenter.release());
+    if (this.canRelease) this.#add(this.#segmenter.release());
     return this.#ready.length > 0;
+  }
+
+  /** Nothing is spoken across a tag: what stands in front of it is complete. */
+  #cut(parts: readonly TaggedPart[] = []): void {
+    for (const part of parts) {
+      if (part.kind === "text") this.#add(this.#segmenter.push(part.text));
+      else {
+        this.#add(this.#segmenter.flush());
+        this.#silenceMs = part.ms + (this.#silenceMs ?? 0);
+        // Blanks stand for the tag, so that places in the text stay what they are.
+        this.#add(this.#segmenter.push(" ".repeat(part.length)));
+      }
+    }
+  }
+
+  #add(segments: readonly Segment[]): void {
+    for (const segment of segments) {
+      this.#ready.push(
+        this.#silenceMs === undefined ? segment : { ...segment, silenceMs: this.#silenceMs },
+      );
+      this.#silenceMs = undefined;
+    }
   }
 }

@@ -26,6 +26,8 @@ export interface SpeechSettings {
   readonly granularity?: Granularity | undefined;
   /** False: numbers, markup and abbreviations are left as they are written. */
   readonly normalise?: boolean | undefined;
+  /** True: `[pause 0.5s]` in the text is silence of that length, instead of the usual pause; nothing at the text's end. */
+  readonly pauseTags?: boolean | undefined;
   /** Cap on the frames of each unit; reaching it is reported as truncation. */
   readonly maxFrames?: number | undefined;
   /** 0.25 to 4, pitch kept. */
@@ -89,6 +91,17 @@ export interface AudioReady {
   readonly startMs: number;
 }
 
+/** Parts of the time from the wish to speak a unit to its first audio, in milliseconds; they add up to it. */
+export interface FirstAudioTiming {
+  /** In line at the server's door and in the engine's. */
+  readonly queueMs: number;
+  /** Computing the prompt, as far as no cache held it. */
+  readonly prefillMs: number;
+  /** Making the frames of the first chunk, waits between them included. */
+  readonly firstFrameMs: number;
+  readonly codecMs: number;
+}
+
 export interface UnitEnded {
   readonly kind: "unit-end";
   readonly utterance: number;
@@ -98,6 +111,8 @@ export interface UnitEnded {
   readonly frames: number;
   /** From the session's wish to speak it to its first audio; undefined if there was none. */
   readonly ttfaMs: number | undefined;
+  /** What that time was spent on; undefined as well if there was no audio. */
+  readonly timing: FirstAudioTiming | undefined;
   /** Computing time over audio time. */
   readonly rtf: number;
   readonly seed: bigint;
@@ -156,8 +171,8 @@ export interface SpeechSession {
   /** What the listener has heard of an utterance, for flow control. */
   played(utterance: number, playedMs: number): void;
   /**
-   * From the next utterance on, or from the next unit. Language and granularity of an utterance stay what they were when it
-   * began. @throws ApiError `invalid_value` for a rate or speed that cannot be made
+   * From the next utterance on, or from the next unit. Language, granularity and pause tags of an utterance stay what they
+   * were when it began. @throws ApiError `invalid_value` for a rate or speed that cannot be made
    */
   update(settings: Partial<SpeechSettings>, apply: "next" | "now"): void;
   /** Something will still be told without more text: units wait or are being made, or an end has not been read. */

@@ -16,9 +16,15 @@ export class UnitAudio implements PcmStage {
   readonly #width: 1 | 2;
   readonly #stages: readonly PcmStage[];
   #silence: Float32Array | undefined;
+  /** Silence that is of its length whatever the speed and the rate. */
+  #exactSilence: Float32Array | undefined;
 
-  /** @throws AudioError `unsupported_output` for a speed or rate that cannot be made */
-  constructor(source: AudioFormat, target: OutputShape, pauseMs: number) {
+  /**
+   * @param pauseMs pause in front, which is part of the speech: faster speech has shorter ones
+   * @param silenceMs silence in front, to the sample
+   * @throws AudioError `unsupported_output` for a speed or rate that cannot be made
+   */
+  constructor(source: AudioFormat, target: OutputShape, pauseMs: number, silenceMs = 0) {
     this.#from = source.channels as 1 | 2;
     this.#width = Math.min(this.#from, target.channels) as 1 | 2;
     const { sampleRate } = source;
@@ -28,13 +34,22 @@ export class UnitAudio implements PcmStage {
     ];
     const samples = Math.round((pauseMs / 1000) * sampleRate) * this.#from;
     if (samples > 0) this.#silence = new Float32Array(samples);
+    const exact = Math.round((silenceMs / 1000) * target.sampleRate) * target.channels;
+    if (exact > 0) this.#exactSilence = new Float32Array(exact);
   }
 
   push(pcm: Float32Array): Float32Array {
     const whole = this.#silence === undefined ? pcm : concatSamples([this.#silence, pcm]);
     this.#silence = undefined;
     const first = convertChannels(whole, this.#from, this.#width);
-    return this.#stages.reduce((samples, stage) => stage.push(samples), first);
+    return this.#behindSilence(this.#stages.reduce((samples, stage) => stage.push(samples), first));
+  }
+
+  #behindSilence(pcm: Float32Array): Float32Array {
+    if (this.#exactSilence === undefined) return pcm;
+    const whole = concatSamples([this.#exactSilence, pcm]);
+    this.#exactSilence = undefined;
+    return whole;
   }
 
   end(): Float32Array {

@@ -7,10 +7,11 @@ import { concatSamples } from "../audio/pcm.ts";
 import type { EngineStream } from "../engine/stream.ts";
 import type { Finished, GenerateOptions } from "../engine/types.ts";
 import type { Model } from "../models/types.ts";
-import type { Segment } from "../text/segment.ts";
 import type { Claim, Ticket } from "./admission.ts";
 import type { ChunkPlanner } from "./chunking/policy.ts";
-import type { SpeechSettings } from "./types.ts";
+import { parkWhilePaused } from "./parking.ts";
+import type { FedSegment } from "./text-feed.ts";
+import type { FirstAudioTiming, SpeechSettings } from "./types.ts";
 import { UnitAudio } from "./unit-audio.ts";
 
 /** What a unit needs of the house. */
@@ -36,7 +37,7 @@ export interface Studio {
 
 export interface UnitRequest {
   readonly index: number;
-  readonly segment: Segment;
+  readonly segment: FedSegment;
   readonly settings: SpeechSettings;
   /** 0 to 2^64 - 1 */
   readonly seed: bigint;
@@ -118,6 +119,19 @@ export class Unit {
       : undefined;
   }
 
+  /** What `ttfaMs` was spent on. */
+  get timing(): FirstAudioTiming | undefined {
+    const stats = this.#finished?.stats;
+    if (stats === undefined || stats.frames === 0) return undefined;
+    const { queueMs, prefillMs, firstAudioMs, firstCodecMs } = stats;
+    return {
+      queueMs: this.#waitedMs + queueMs,
+      prefillMs,
+      firstFrameMs: Math.max(0, firstAudioMs - queueMs - prefillMs - firstCodecMs),
+      codecMs: firstCodecMs,
+    };
+  }
+
   /** Drops it, wherever it is. The engine stops within one frame. */
   cancel(): void {
     this.#isCancelled = true;
@@ -156,8 +170,9 @@ export class Unit {
       voice: settings.voice,
       ...(maxFrames === undefined ? {} : { maxFrames }),
     });
-    const pauseMs = this.request.index > 0 ? segment.pauseBeforeMs : 0;
-    this.#audio = new UnitAudio(model.audio, settings, pauseMs);
+    const { silenceMs, pauseBeforeMs } = segment;
+    const isUsual = silenceMs === undefined && this.request.index > 0;
+    this.#audio = new UnitAudio(model.audio, settings, isUsual ? pauseBeforeMs : 0, silenceMs);
     const wishedAt = this.#studio.now();
     this.#ticket = this.#studio.admit(claim, onPlace);
     if (!(await this.#ticket.granted) || this.#isCancelled) return undefined;
@@ -174,6 +189,7 @@ export class Unit {
         segment: this.request.index,
       },
     });
+    parkWhilePaused(this.#stream, this.#ticket);
     return this.#stream;
   }
 

@@ -64,7 +64,11 @@ export class Utterance {
     this.index = request.index;
     this.settings = request.settings;
     this.firstFrames = request.firstFrames;
-    this.text = new TextFeed(segmenterOptions(request), request.granularity === "auto");
+    this.text = new TextFeed(
+      segmenterOptions(request),
+      request.granularity === "auto",
+      request.settings.pauseTags,
+    );
     const { defaultSeed } = request;
     this.seed = request.settings.seed ?? BigInt(defaultSeed ?? randomInt(DRAWN_SEEDS));
     this.#startReport = request.report;
