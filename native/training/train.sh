@@ -1,7 +1,7 @@
 #!/bin/bash
 # The whole recipe on one machine with two GPUs (or one: G1=0). Seconds are wall-clock budgets, counted from the start.
 #   W work folder · READER folder with the public-domain clips · A codec phase A · B_END, L_END ends of decoder and
-#   language model training · GEN seconds of data generation · WORKERS synthesis processes
+#   language model training · GEN seconds of data generation · WORKERS synthesis processes · PAUSES result of `pauses`
 set -e
 W=${W:-run}; A=${A:-900}; B_END=${B_END:-2400}; L_END=${L_END:-2700}; GEN=${GEN:-2400}; R=${R:-300}
 WORKERS=${WORKERS:-14}; TOTAL=${TOTAL:-400000}; G0=${G0:-0}; G1=${G1:-1}
@@ -11,7 +11,7 @@ py() { python3 -m sonant_training."$@"; }
 [ -f "$W/texts.json" ] || py texts "$W/texts.json"
 [ -f "$W/tokenizer.model" ] || py tokenizer "$W/texts.json" "$W/tokenizer"
 T0=$(date +%s)
-nice -n 10 python3 -m sonant_training.teachers generate --texts "$W/texts.json" --human "$READER" --out "$W/shards" \
+nice -n 10 python3 -m sonant_training.teachers generate --texts "$W/texts.json" --human "$READER" --out "$W/shards" ${PAUSES:+--pauses $PAUSES} \
   --workers "$WORKERS" --seconds "$GEN" --total "$TOTAL" > "$W/generate.log" 2>&1 &
 CUDA_VISIBLE_DEVICES=$G0 py train_codec --shards "$W/shards" --out "$W/codec" --a-seconds "$A" --b-end-at $((T0 + B_END)) \
   --recogniser "$W/recogniser/recogniser.pt" ${RESUME_CODEC:+--resume $RESUME_CODEC} > "$W/codec.out" 2>&1 &

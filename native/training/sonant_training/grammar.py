@@ -109,7 +109,7 @@ class Grammar:
 
     @staticmethod
     def key(text):
-        return re.sub(r"[^a-z ]", "", text.lower())
+        return re.sub(r"[^a-z]", "", text.lower())
 
     def slot(self, kind):
         r, say = self.rng, self.say

@@ -22,12 +22,16 @@ ABOUT = {
     "emma": ("US English, lively", "female"), "mia": ("US English, light and young", "female"),
     "ryan": ("US English, steady", "male"), "otto": ("US English, deep and slow", "male"),
     "angus": ("Scottish English, warm", "male"), "kal": ("US English, synthetic, crisp", "male"),
-    READER: ("US English, a human reader, natural melody", "female"),
+    READER: ("US English, after a human reader, natural melody", "female"),
 }
 PROMPTS = ("The weather in London is sunny, and the next train leaves in twenty minutes.",
            "I put the old letters on the kitchen table, and nobody has read them yet.",
-           "Please check the number on your ticket, then wait for the green light.")
-READER_CLIP = "LJ001-0043"
+           "Please check the number on your ticket, then wait for the green light.",
+           "Your brother called this morning and asked for the name of that little cafe.",
+           "The children found seven blue stones and a small wooden boat.",
+           "We will be home before nine, so please leave the front door open.")
+READER_CLIPS = ("LJ001-0043", "LJ002-0007", "LJ001-0084", "LJ002-0142", "LJ001-0123", "LJ002-0023")
+CHOSEN = dict(clara=2, nora=0, emma=4, mia=2, ryan=0, otto=2, angus=0, kal=0, iris=1)  # which prompt sentence or clip
 
 
 def pitch_hz(x):
@@ -52,30 +56,35 @@ def reader_wave(folder, clip):
     return tidy(to_48k(x, r))
 
 
+def write_preset(codec, sp, name, text, x, out):
+    codes = codec.encode(torch.from_numpy(x.astype(np.float32))[None, None].expand(1, 2, -1))[:, 0].t()
+    about, gender = ABOUT[sp["name"]]
+    json.dump(dict(name=name, description=about, language="en", gender=gender, pitch=pitch_hz(x),
+                   frame_rate=FRAME_RATE, n_vq=int(codes.shape[1]), prompt_text=text, codes=codes.tolist()),
+              open(f"{out}/{name}.json", "w"))
+    print(name, f"{len(x) / RATE:.1f} s, {pitch_hz(x)} Hz", flush=True)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--codec", required=True, help="folder with config.json and model.safetensors")
     ap.add_argument("--human", required=True)
-    ap.add_argument("--reader-clip", default=READER_CLIP)
-    ap.add_argument("--prompt", type=int, default=0, help="which prompt sentence")
+    ap.add_argument("--candidates", type=int, default=0, help="write NAME-0.json, NAME-1.json ... to choose from")
     ap.add_argument("--out", required=True)
     a = ap.parse_args()
     os.makedirs(a.out, exist_ok=True)
     codec = Codec(json.load(open(f"{a.codec}/config.json"))).eval()
     codec.load_state_dict(read_safetensors(f"{a.codec}/model.safetensors"))
     for sp in [s for s in speakers() if s["preset"]]:
-        if sp["name"] == READER:
-            text = sentence_case(dict(reader_clips(a.human))[a.reader_clip])
-            x = reader_wave(a.human, a.reader_clip)
-        else:
-            text = PROMPTS[a.prompt]
-            x = next(x for _, x in synthesise(sp, [text]))
-        codes = codec.encode(torch.from_numpy(x.astype(np.float32))[None, None].expand(1, 2, -1))[:, 0].t()
-        about, gender = ABOUT[sp["name"]]
-        json.dump(dict(name=sp["name"], description=about, language="en", gender=gender, pitch=pitch_hz(x),
-                       frame_rate=FRAME_RATE, n_vq=int(codes.shape[1]), prompt_text=text, codes=codes.tolist()),
-                  open(f"{a.out}/{sp['name']}.json", "w"))
-        print(sp["name"], f"{len(x) / RATE:.1f} s, {pitch_hz(x)} Hz")
+        name = sp["name"]
+        for k in range(a.candidates) if a.candidates else [CHOSEN[name]]:
+            if name == READER:
+                text = sentence_case(dict(reader_clips(a.human))[READER_CLIPS[k]])
+                x = reader_wave(a.human, READER_CLIPS[k])
+            else:
+                text = PROMPTS[k]
+                x = next(x for _, x in synthesise(sp, [text]))
+            write_preset(codec, sp, f"{name}-{k}" if a.candidates else name, text, x, a.out)
 
 
 if __name__ == "__main__":

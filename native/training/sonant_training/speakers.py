@@ -26,7 +26,7 @@ def speakers() -> list[dict]:
     add("clara", "hts", "slt", 120, preset=True)
     add("nora", "hts", "slt", 80, s=0.9, alpha=0.45, preset=True)
     add("emma", "flite", "slt", 80, preset=True)
-    add("mia", "flite", "slt", 70, s=1.1, stretch=1.05, f0=185, preset=True)
+    add("mia", "flite", "slt", 70, s=1.06, stretch=1.05, f0=192, preset=True)
     add("ryan", "flite", "rms", 80, preset=True)
     add("otto", "flite", "rms", 70, s=0.9, stretch=0.95, preset=True)
     add("angus", "flite", "awb", 80, preset=True)

@@ -117,6 +117,8 @@ def plan(texts, total, seed=5, step=30):
 
 
 def _job(args):
+    if isinstance(args[2], dict):
+        return varied_shard(args)
     out, k, spid, texts, stop_at = args
     if time.time() > stop_at or os.path.exists(f"{out}/STOP"):
         return 0
@@ -136,8 +138,43 @@ def reader_clips(folder):
 
 
 def sentence_case(t):
-    t = t.strip()
+    t = t.strip().rstrip(",;:")
     return t[0].upper() + t[1:] + ("" if t[-1] in ".!?" else ".")
+
+
+def pieces(text, x, pauses, rng):
+    """Cuts a clip at some of its pauses -> [(text, samples)]; pauses: [[seconds, tokens before the pause]]."""
+    tokens, out, at, said = text.split(), [], 0, 0
+    for seconds, n in [p for p in pauses if rng.random() < 0.6] + [[len(x) / RATE, len(tokens)]]:
+        end = int(seconds * RATE)
+        if n < len(tokens) and min(end - at, len(x) - end) < 0.6 * RATE:
+            continue
+        part = " ".join(tokens[said:n])
+        out.append((part[0].upper() + part[1:] if n < len(tokens) else sentence_case(part), x[at:end]))
+        at, said = end, n
+    return out
+
+
+def varied_shard(args):
+    """The reader's clips once more, as one speaker: cut at pauses, a little faster or slower, shifted in time.
+
+    A clip of which the language model has seen one sequence of codes is soon known by heart; every variation has others.
+    """
+    out, folder, sp, pauses, k = args
+    rng, items = random.Random(1000 * sp["id"] + k), []
+    with scratch() as tmp:
+        for i, (name, text) in enumerate(reader_clips(folder)):
+            if i % 32 == HELD_READER:
+                continue
+            run(["opusdec", "--quiet", "--rate", "48000", f"{folder}/{name}.opus", f"{tmp}/a.wav"])
+            x, r = read_wav(f"{tmp}/a.wav")
+            for part, y in pieces(text, x, pauses.get(name, ()), rng):
+                y = to_48k(y, round(r * sp["s"] * rng.uniform(0.965, 1.035) / 800) * 800)
+                y = tidy(y, lead=rng.uniform(0.02, 0.1), tail=rng.uniform(0.14, 0.22))
+                if y is not None and len(y) < 14 * RATE:
+                    items.append((sp["id"], part, y))
+    write_shard(out, f"near{sp['name']}_{k:02d}", items)
+    return len(items)
 
 
 def human_shard(args):
@@ -169,6 +206,11 @@ def generate(a):
         cast = [s for s in speakers() if s["engine"] == "human"] if a.human else []
         human = [pool.apply_async(human_shard, ((a.out, a.human, s),)) for s in cast]
         jobs = [(a.out, k, s, t, stop_at) for k, (s, t) in enumerate(plan(json.load(open(a.texts)), a.total, a.seed))]
+        if a.pauses:
+            found = json.load(open(a.pauses))
+            more = [(a.out, a.human, s, found, k) for k in range(a.variations) for s in cast
+                    if s["name"] == READER or k % 6 == 0]
+            jobs[200:200] = more
         n = 0
         for i, c in enumerate(pool.imap_unordered(_job, jobs)):
             n += c
@@ -206,6 +248,8 @@ def main():
     ap.add_argument("--texts", required=True)
     ap.add_argument("--out", required=True)
     ap.add_argument("--human", help="folder of the reader's clips with transcripts.txt")
+    ap.add_argument("--pauses", help="with --human: result of the module pauses; adds variations of the reader's clips")
+    ap.add_argument("--variations", type=int, default=20)
     ap.add_argument("--workers", type=int, default=14)
     ap.add_argument("--seconds", type=float, default=600)
     ap.add_argument("--total", type=int, default=110000)

@@ -16,6 +16,7 @@ HOP = 3840            # samples per frame (80 ms)
 FRAME_RATE = 12.5     # frames per second
 BOOKS = 16            # codes per frame
 CODES = 1024          # entries per codebook
+GROUP = 64            # columns of an int8 matrix that share a scale
 
 
 def attend(q, k, v, attn_mask=None, is_causal=False):
@@ -54,7 +55,7 @@ def write_safetensors(path: str, tensors: dict, metadata: dict | None = None) ->
 
 
 def read_safetensors(path: str) -> dict:
-    """BF16 or F32 file -> {name: float32 tensor}."""
+    """BF16, F32 or int8 file (I8 matrices with a scale for each row and group of columns) -> {name: float32 tensor}."""
     with open(path, "rb") as f:
         size = struct.unpack("<Q", f.read(8))[0]
         head, body = json.loads(f.read(size)), f.read()
@@ -67,7 +68,13 @@ def read_safetensors(path: str) -> dict:
             x = (np.frombuffer(body[a:b], "<u2").astype(np.uint32) << 16).view(np.float32)
         elif entry["dtype"] == "F32":
             x = np.frombuffer(body[a:b], "<f4")
+        elif entry["dtype"] == "I8":
+            x = np.frombuffer(body[a:b], np.int8).astype(np.float32)
         else:
-            raise ValueError(f"Expected BF16 or F32 for tensor {name} but received {entry['dtype']} in {path}")
+            raise ValueError(f"Expected BF16, F32 or I8 for tensor {name} but received {entry['dtype']} in {path}")
         out[name] = torch.from_numpy(x.reshape(entry["shape"]).copy())
+    for name in [n for n, e in head.items() if e.get("dtype") == "I8"]:
+        scale = out.pop(name + ".scale")
+        rows, columns = out[name].shape
+        out[name] = out[name] * scale.repeat_interleave(GROUP, 1)[:, :columns]
     return out

@@ -152,6 +152,12 @@ class Trainer:
         self.means.update(codes, latents)
         return dict(out, latents=latents)
 
+    def step_disc(self):
+        """The discriminators alone: fresh ones must know something before the decoder listens to them."""
+        with torch.no_grad():
+            y = self.decode(self.model.quantizer(self.analyse(), self.keep)[0])
+        return dict(d=self.adversarial(y)[0])
+
     def step_dec(self):
         self.opt.zero_grad(set_to_none=True)
         with torch.no_grad():
@@ -197,10 +203,18 @@ class Trainer:
                        f"codes used {used[0]} {used[len(used) // 2]} {used[-1]}")
         return " | ".join(res)
 
+    def set_lr(self, lr):
+        for g in self.opt.param_groups:
+            if self.cuda:
+                g["lr"].fill_(lr)
+            else:
+                g["lr"] = lr
+
     def stretch(self, name, seconds, fn, lr_of, revive=False, until=None):
         """Run fn for the given time, or until until() is true; returns the share of the time that was used."""
         a, start = self.a, time.time()
         self.load_batch()
+        self.set_lr(lr_of(0.0))
         graphs = bool(a.graphs) and self.cuda
         try:
             run = Graphed(fn, use=graphs, say=self.say)
@@ -209,16 +223,12 @@ class Trainer:
             self.model.run_as_written()
             run = Graphed(fn, use=graphs, say=self.say)
         self.say(f"{name}: ready after {time.time() - start:.1f}s, graph {run.graph is not None}")
-        if name == "bypass":  # the very first compilation is no training time
+        if self.step == 0:  # the very first compilation is no training time
             start = time.time()
         acc, last, n, mark, checked = {}, time.time(), 0, 0, time.time()
         while (frac := (time.time() - start) / seconds) < 1 and not (until and n % 20 == 0 and until()):
             lr = lr_of(frac)
-            for g in self.opt.param_groups:
-                if self.cuda:
-                    g["lr"].fill_(lr)
-                else:
-                    g["lr"] = lr
+            self.set_lr(lr)
             if self.step % 20 == 0:
                 self.pool.refresh(8)
             self.load_batch()
@@ -289,9 +299,20 @@ class Trainer:
             p.requires_grad_(True)
         kept = self.state.get("ema") if self.state else None
         self.ema = [e.to(self.dev) for e in kept] if kept else [p.detach().clone() for p in self.dec_params]
-        seconds = self.a.b_end_at - time.time() if self.a.b_end_at else self.a.b_seconds
-        self.stretch("dec", seconds, self.step_dec, lambda f: lr_at(f, self.a.b_lr, warm=0.01, floor=0.03),
-                     until=self.between)
+        a = self.a
+        if a.b_warm > 0:
+            self.stretch("disc", a.b_warm, self.step_disc, lambda f: 0.0, until=self.between)
+        start = time.time()
+        end = a.b_end_at or start + a.b_seconds
+        while end - time.time() > 1 and not os.path.exists(f"{a.out}/STOP"):  # once more when the recogniser joins
+            self.find_recogniser()
+            begin, alone = (time.time() - start) / (end - start), self.recogniser is None
+
+            def joined():
+                return self.between() or alone and bool(a.recogniser) and os.path.exists(a.recogniser)
+
+            self.stretch("dec", end - time.time(), self.step_dec,
+                         lambda f: lr_at(begin + (1 - begin) * f, a.b_lr, warm=0.01, floor=0.0), until=joined)
         raw = {k: v.clone() for k, v in self.model.state_dict().items()}
         with torch.no_grad():
             for p, e in zip(self.dec_params, self.ema):
@@ -314,6 +335,7 @@ def main():
     ap.add_argument("--out", required=True)
     ap.add_argument("--a-seconds", type=float, default=600)
     ap.add_argument("--b-seconds", type=float, default=600)
+    ap.add_argument("--b-warm", type=float, default=0, help="seconds in which only the discriminators learn")
     ap.add_argument("--b-end-at", type=float, default=0, help="epoch second at which phase B ends")
     ap.add_argument("--bypass", type=float, default=0.03, help="fraction of phase A before the quantizer comes in")
     ap.add_argument("--few", type=float, default=0.35, help="share of items that use only some of the codebooks")

@@ -90,7 +90,7 @@ def main():
     ap.add_argument("--config", help="config.json of the model (default: the starter's sizes)")
     ap.add_argument("--resume", help="lm.pt, or a model.safetensors (then with a fresh optimizer)")
     ap.add_argument("--seed", type=int, default=0)
-    ap.add_argument("--reader-times", type=int, default=12)
+    ap.add_argument("--reader-times", type=int, default=1, help="above 1 for readers without variations")
     ap.add_argument("--save-every", type=float, default=120)
     ap.add_argument("--compile", type=int, default=1)
     ap.add_argument("--log-every", type=int, default=500)

@@ -57,6 +57,20 @@ class Layout(unittest.TestCase):
         for k, v in lm.named_parameters():
             self.assertTrue(torch.equal(v, back[k]), k)
 
+    def test_int8_matrices_are_read_with_their_scales(self):
+        values = torch.arange(-100, 100, dtype=torch.int8).reshape(2, 100)
+        scale = torch.tensor([[0.5, 2.0], [1.0, 0.25]])
+        head = {"w": dict(dtype="I8", shape=[2, 100], data_offsets=[0, 200]),
+                "w.scale": dict(dtype="F32", shape=[2, 2], data_offsets=[200, 216])}
+        text = json.dumps(head).encode()
+        with tempfile.TemporaryDirectory() as tmp:
+            with open(f"{tmp}/m.safetensors", "wb") as f:
+                f.write(len(text).to_bytes(8, "little") + text + values.numpy().tobytes() + scale.numpy().tobytes())
+            back = read_safetensors(f"{tmp}/m.safetensors")
+        self.assertEqual(list(back), ["w"])
+        self.assertEqual([float(back["w"][r, c]) for r, c in ((0, 0), (0, 63), (0, 64), (1, 99))],
+                         [-50.0, -18.5, -72.0, 24.75])
+
     def test_averaged_decoder_is_exported(self):
         codec = tiny_codec()
         ema = [p.detach() * 0 + 0.25 for p in codec.decoder.parameters()]

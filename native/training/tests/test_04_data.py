@@ -8,9 +8,11 @@ from sonant_training.audio import spoil, tidy
 from sonant_training.batches import Corpus, Maker
 from sonant_training.grammar import Grammar
 from sonant_training.numbers import Spoken, cardinal, ordinal, year
+from sonant_training.pauses import cuts, words_of
 from sonant_training.prompts import ASSISTANT_SLOT, AUDIO_END
 from sonant_training.shards import Shards, write_shard
 from sonant_training.speakers import READER, speakers
+from sonant_training.teachers import pieces, sentence_case
 
 
 class Words(unittest.TestCase):
@@ -34,9 +36,43 @@ class Words(unittest.TestCase):
         grammar = Grammar(random.Random(3), banned=made)
         self.assertNotIn(made.pop(), {grammar.sentence() for _ in range(300)})
 
+    def test_a_held_out_sentence_stays_out_in_any_spelling(self):
+        self.assertEqual(Grammar.key("You have reached level eighty-eight."), Grammar.key("you have reached level eighty eight"))
+
     def test_same_seed_same_text(self):
         self.assertEqual(*[[f() for f in (g.sentence, g.phrase, g.pair) for _ in range(20)]
                            for g in (Grammar(random.Random(9)), Grammar(random.Random(9)))])
+
+
+class Reader(unittest.TestCase):
+    TEXT = "Printing, in the only sense, differs from wood-cuts and crafts"
+
+    def aligned(self, *silences):
+        """The words of TEXT, half a second each, and silences (words before, seconds)."""
+        out, at, said = [], 0.0, 0
+        for word in self.TEXT.split():
+            for w in words_of(word):
+                for _, length in [s for s in silences if s[0] == said]:
+                    out.append(("<sil>", at, at + length))
+                    at += length
+                out.append((w, at, at + 0.5))
+                at, said = at + 0.5, said + 1
+        return out
+
+    def test_pauses_lie_between_tokens_and_are_long_enough(self):
+        found = cuts(self.TEXT, self.aligned((0, 0.3), (1, 0.4), (3, 0.1), (5, 0.2), (8, 0.5)))
+        self.assertEqual(found, [[1.0, 1], [3.4, 5]])  # not at the start, too short, inside wood-cuts
+
+    def test_pieces_hold_all_words_and_samples_in_order(self):
+        x = np.arange(6 * 48000, dtype=np.float32)
+        for seed in range(20):
+            parts = pieces(self.TEXT, x, [[1.0, 1], [3.3, 5], [5.8, 9]], random.Random(seed))
+            self.assertTrue(np.array_equal(np.concatenate([y for _, y in parts]), x))
+            self.assertEqual(" ".join(t for t, _ in parts).lower(), self.TEXT.lower() + ".")
+            self.assertTrue(all(t[0].isupper() and len(y) >= 0.6 * 48000 for t, y in parts))
+
+    def test_sentence_case_ends_with_one_full_stop(self):
+        self.assertEqual([sentence_case(t) for t in ("under the book,", "Is it so?")], ["Under the book.", "Is it so?"])
 
 
 class Sound(unittest.TestCase):
