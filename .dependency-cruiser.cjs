@@ -42,6 +42,7 @@ const ROOMS = {
   ],
   "server/metrics": ["server/protocol"],
   "server/config": ["server/protocol"],
+  "server/cases": ["server/audio", "server/protocol"],
   native: [],
   e2e: ["server/protocol"],
   public: [],
@@ -57,13 +58,31 @@ const TESTS = "\\.test\\.ts$";
 const TEST_HELPERS = "(^|/)test-[^/]+\\.ts$";
 const CLIENT = "^server/protocol/client/";
 
-const directions = Object.entries(ROOMS).map(([room, allowed]) => ({
-  name: `${room.replaceAll("/", "-")}-imports`,
-  comment: `${room}/ may import ${allowed.length > 0 ? allowed.join(", ") : "no other room"}.`,
-  severity: "error",
-  from: { path: `^${room}/` },
-  to: { path: OURS, pathNot: [room, ...allowed].map((folder) => `^${folder}/`) },
-}));
+/** Rooms that the tests of every other room may import, with the helpers that they share. */
+const FOR_TESTS = ["server/cases"];
+
+const directions = Object.entries(ROOMS).flatMap(([room, allowed]) => {
+  const name = room.replaceAll("/", "-");
+  const tests = [
+    `^${room}/.*\\.test\\.ts$`,
+    `^${room}/test-[^/]+\\.ts$`,
+    `^${room}/.*/test-[^/]+\\.ts$`,
+  ];
+  /** @param {string[]} rooms */
+  const rule = (rooms) => ({
+    comment: `${room}/ may import ${rooms.length > 0 ? rooms.join(", ") : "no other room"}.`,
+    severity: "error",
+    to: { path: OURS, pathNot: [room, ...rooms].map((folder) => `^${folder}/`) },
+  });
+  return [
+    { name: `${name}-imports`, from: { path: `^${room}/`, pathNot: tests }, ...rule(allowed) },
+    {
+      name: `${name}-tests-import`,
+      from: { path: tests },
+      ...rule([...allowed, ...FOR_TESTS]),
+    },
+  ];
+});
 
 module.exports = {
   forbidden: [
@@ -94,7 +113,8 @@ module.exports = {
     },
     {
       name: "client-without-schemas",
-      comment: "Schemas weigh more than the client does; bundle.test.ts looks at what a browser gets.",
+      comment:
+        "Schemas weigh more than the client does; bundle.test.ts looks at what a browser gets.",
       severity: "error",
       from: { path: CLIENT, pathNot: TESTS },
       to: { path: "(^|/)node_modules/" },

@@ -47,6 +47,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   "server/metrics": ["server/protocol"],
   "server/config": ["server/protocol"],
+  "server/cases": ["server/audio", "server/protocol"],
   "native/addon": [],
 };
 
@@ -123,6 +124,15 @@ it("lets components import types of the protocol, main.ts and the command line e
     'import type { Message } from "../server/protocol/index.ts";\nexport type M = Message;\n',
   );
   expect(await check()).toEqual([]);
+}, 60_000);
+
+it("lets tests of any room drive case files, and nothing else of a room", async () => {
+  write("server/cases/index.ts", "export const cases = 1;\n");
+  const use = 'import { cases } from "../cases/index.ts";\nconsole.log(cases);\n';
+  write("server/http/cases.int.test.ts", use);
+  write("server/http/server.ts", use);
+  const refused = (await check()).map(({ from, rule }) => `${from}: ${rule.name}`);
+  expect(refused).toEqual(["server/http/server.ts: server-http-imports"]);
 }, 60_000);
 
 it("refuses cycles, impure protocol files and rooms without a line in the table", async () => {

@@ -1,15 +1,17 @@
 /** The socket cases of the shared file, driven from it: over the shipped model, or over tones where the engine has to fail. */
+import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Player, type Stage } from "../cases/speech-api-socket.ts";
 import { CASES, type WireCase } from "../protocol/test-cases.ts";
 import { type Fate, passingFailure, type ToneEngine } from "../speech/test-engine.ts";
 import {
   type Changes,
+  type Doors,
   openDoors,
   openStarterHouse,
   openToneHouse,
   type TestHouse,
 } from "./test-doors.ts";
-import { Player } from "./test-player.ts";
 
 /** Cases that are not played, each with its reason. */
 const LEFT_OUT: Readonly<Record<string, string>> = {};
@@ -34,10 +36,53 @@ function changesOf({ options }: WireCase): Changes {
   return { sockets: Object.fromEntries(sockets), limits: limits ?? {} };
 }
 
+/** Voices that speak for those of the file's test doubles. */
+const VOICES = { vivian: "clara", junhao: "nora" };
+
+/** The doors as a case sees them. */
+function stageOf(house: TestHouse, doors: Doors): Stage {
+  const { sampleRate, framesPerSecond } = house.service.model.audio;
+  return {
+    url: `ws://127.0.0.1:${doors.port}`,
+    sampleRate,
+    chunkMs: (house.config.chunks.steadyFrames / framesPerSecond) * 1000,
+    voices: VOICES,
+    aborts: house.aborts,
+    isIdle: () => {
+      const { live, waiting } = house.service.host.engine.stats();
+      return live + waiting === 0;
+    },
+    async metric(name) {
+      const lines = (await house.metrics.text()).split("\n");
+      const ours = lines.filter((line) => line.startsWith(`${name}{`));
+      return ours.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+    },
+    async hold(isHeld) {
+      const socket = doors.connections.at(-1);
+      if (isHeld) return socket?.cork();
+      if (socket !== undefined) await untilFull(socket);
+      socket?.uncork();
+    },
+  };
+}
+
+/** How long nothing more is written to a socket that has no room, in milliseconds. */
+const FULL_MS = 3000;
+
+/** Waits until the server has given up writing: machines that are busy take longer than a case allows. */
+async function untilFull(socket: Socket): Promise<void> {
+  let since = performance.now();
+  for (let length = -1; performance.now() - since < FULL_MS; ) {
+    if (socket.writableLength !== length) since = performance.now();
+    length = socket.writableLength;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 async function playIn(house: TestHouse, wireCase: WireCase): Promise<void> {
   const doors = await openDoors(house, changesOf(wireCase));
   try {
-    await new Player(house, doors, wireCase.path).play(wireCase);
+    await new Player(stageOf(house, doors), wireCase.path).play(wireCase);
   } finally {
     await doors.close();
   }

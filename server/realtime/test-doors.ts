@@ -19,6 +19,7 @@ import { openHouse } from "../speech/test-house.ts";
 import { Starter } from "../speech/test-starter.ts";
 import type { VoiceLibrary } from "../voices/library.ts";
 import { openVoiceLibrary } from "../voices/open-library.ts";
+import type { RealtimeDeps } from "./deps.ts";
 import { attachRealtime } from "./index.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -127,7 +128,11 @@ export async function openToneHouse(): Promise<ToneHouse> {
 }
 
 /** Opens doors on any free port. */
-export async function openDoors(house: TestHouse, changes: Changes = {}): Promise<Doors> {
+export async function openDoors(
+  house: TestHouse,
+  changes: Changes = {},
+  logger?: RealtimeDeps["logger"],
+): Promise<Doors> {
   const { service, voices, metrics, abilities } = house;
   const config: Config = {
     ...house.config,
@@ -147,6 +152,7 @@ export async function openDoors(house: TestHouse, changes: Changes = {}): Promis
     build: { version: "0.0.0", commit: undefined },
     device: "cpu",
     ...(abilities === undefined ? {} : { abilities }),
+    ...(logger === undefined ? {} : { logger }),
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -1,5 +1,5 @@
 /**
- * A client of the speech socket for tests: keeps everything that arrives in order and hands it out one by one. Checks the
+ * A client of the speech socket that watches it: keeps everything that arrives in order and hands it out one by one. Checks the
  * promises that hold in every session: audio only inside its unit, totals that are right, units that count by one.
  */
 import { type ClientOptions, WebSocket } from "ws";

@@ -1,4 +1,4 @@
-/** The content behind the placeholders of the shared cases: recordings, numbers, texts, and a server of clips. */
+/** The content behind the placeholders of speech-api-cases.json: recordings, numbers, texts, and a server of clips. */
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { encodeAll } from "../audio/encode.ts";

@@ -1,14 +1,34 @@
 /**
- * Plays a socket case of the shared file against open doors: sends what its client sends, and checks what arrives by the
- * rules in the file's `meta.ws` and `meta.matching`. Names of voices and native rates of the file's test doubles stand
- * for those of the house.
+ * Plays a socket case of speech-api-cases.json against a server: sends what its client sends, and checks what arrives by
+ * the rules in the file's `meta.ws` and `meta.matching`. Names of voices and native rates of the file's test doubles stand
+ * for those of the server.
  */
-import { expect } from "vitest";
 import { decodeTagged } from "../protocol/tagged-frame.ts";
 import { filled, type WireCase } from "../protocol/test-cases.ts";
 import { wavHeader } from "../protocol/wav.ts";
-import { type Doors, engineIdle, type TestHouse, until } from "./test-doors.ts";
+import { atLeast, atMost, contains, holds, oneOf, same, wrong } from "./check.ts";
 import { TestSocket } from "./test-socket.ts";
+
+/** The server behind the socket, as far as a case looks at it. */
+export interface Stage {
+  /** Address of the server, beginning with `ws`. */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Hz of the model. */
+  readonly sampleRate: number;
+  /** Longest chunk, in milliseconds. */
+  readonly chunkMs: number;
+  /** Voices of this server, by the names that the file's test doubles have. */
+  readonly voices: Readonly<Record<string, string>>;
+  /** Generations that were cancelled so far. */
+  aborts(): number | Promise<number>;
+  /** Whether the engine holds nothing. */
+  isIdle(): boolean | Promise<boolean>;
+  /** Sum of all series of a metric. */
+  metric(name: string): Promise<number>;
+  /** Stops or starts the flow of bytes to the client that came last, where the server's end is at hand. */
+  hold?(isHeld: boolean): void | Promise<void>;
+}
 
 /** One step of a case. */
 interface Step {
@@ -64,47 +84,48 @@ function toneClip(): string {
   return `data:audio/wav;base64,${bytes.toString("base64")}`;
 }
 
-/** Voices of the test doubles, and who speaks for them. */
-const STAND_INS: Readonly<Record<string, string>> = { vivian: "clara", junhao: "nora" };
+/** How long what a case waits for may take, in milliseconds. */
+const PATIENCE_MS = 60_000;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export class Player {
-  readonly #house: TestHouse;
-  readonly #doors: Doors;
+  readonly #stage: Stage;
   readonly #path: string;
   readonly #saved = new Map<string, string>();
   #client: TestSocket;
   /** When the client last said something. */
   #sentAt = 0;
 
-  constructor(house: TestHouse, doors: Doors, path: string) {
-    this.#house = house;
-    this.#doors = doors;
+  constructor(stage: Stage, path: string) {
+    this.#stage = stage;
     this.#path = path;
     this.#client = this.#connect();
   }
 
   async play(wireCase: WireCase): Promise<void> {
-    const abortsBefore = this.#house.aborts();
+    const stage = this.#stage;
+    const abortsBefore = await stage.aborts();
     await this.#steps(wireCase.frames as readonly Step[]);
     this.#leave(this.#client);
     const { after } = wireCase as { after?: After };
     if (after !== undefined) {
-      await engineIdle(this.#house);
-      await until(() => this.#house.aborts() - abortsBefore >= (after.engine_aborts ?? 0));
+      await until("the engine is idle", () => stage.isIdle());
+      const wanted = after.engine_aborts ?? 0;
+      await until("the aborts", async () => (await stage.aborts()) - abortsBefore >= wanted);
       for (const [name, value] of Object.entries(after.metric ?? {})) {
-        await until(async () => (await this.#metric(name)) === value);
+        await until(`${name} is ${value}`, async () => (await stage.metric(name)) === value);
       }
     }
   }
 
   #connect(): TestSocket {
-    return new TestSocket(`ws://127.0.0.1:${this.#doors.port}${this.#path}`);
+    const { url, headers = {} } = this.#stage;
+    return new TestSocket(url + this.#path, { headers });
   }
 
   #leave(client: TestSocket): void {
-    expect(client.broken).toEqual([]);
+    same("promises that were broken", client.broken, []);
     client.socket.terminate();
   }
 
@@ -127,14 +148,15 @@ export class Player {
     if (step.expect_binary !== undefined) await this.#expectBinary(step.expect_binary);
     if (step.drain_binary) await this.#skipAudio();
     if (step.expect_silence_ms !== undefined) {
-      expect(await this.#client.next(step.expect_silence_ms)).toBeUndefined();
+      const next = await this.#client.next(step.expect_silence_ms);
+      holds(next === undefined, () => `${next?.kind} came where nothing should`);
     }
     if (step.expect_close !== undefined) await this.#expectClose(step.expect_close);
     if (step.client_close !== undefined) socket.close(step.client_close);
     if (step.client_drop) socket.terminate();
     if (step.reconnect) await this.#reconnect();
     if (step.second_connection !== undefined) await this.#beside(step.second_connection);
-    if (step.stop_reading) this.#stopReading();
+    if (step.stop_reading) await this.#stopReading();
     if (step.read_ms !== undefined) await this.#readFor(step.read_ms);
     if (step.wait_ms !== undefined) await pause(step.wait_ms);
     if (step.assert !== undefined) this.#checkSent(step.assert.sent_audio_ms.max);
@@ -153,7 +175,7 @@ export class Player {
 
   #filled(key: string, value: unknown): unknown {
     if (typeof value !== "string") return value;
-    if (key === "voice") return STAND_INS[value.toLowerCase()] ?? value;
+    if (key === "voice") return this.#stage.voices[value.toLowerCase()] ?? value;
     if (value === "{{fixture:ref_3s_data_url}}") return toneClip();
     // Placeholders may stand inside of a longer text, and the saved ones anywhere.
     return value
@@ -168,18 +190,20 @@ export class Player {
       (step.skip_binary === true && next?.kind === "audio");
     while (isSkipped()) next = await this.#client.next();
     if (next?.kind !== "message") {
-      throw new Error(`Wanted ${wanted.type}, got ${next?.kind}: ${this.#client.summary()}`);
+      return wrong(`wanted ${wanted.type}, got ${next?.kind}: ${this.#client.summary()}`);
     }
-    expect(next.message).toMatchObject(this.#own(wanted));
+    contains("the message", next.message, this.#own(wanted));
     const text = String(next.message.message ?? "").toLowerCase();
-    for (const part of step.contains ?? []) expect(text).toContain(part.toLowerCase());
+    for (const part of step.contains ?? []) {
+      holds(text.includes(part.toLowerCase()), () => `no "${part}" in "${text}"`);
+    }
     for (const name of step.save ?? []) this.#saved.set(name, String(next.message[name]));
   }
 
   /** What is expected of this house: its rate is its model's. */
   #own(wanted: Record<string, unknown>): Record<string, unknown> {
     if (wanted.sample_rate === undefined) return wanted;
-    return { ...wanted, sample_rate: this.#house.service.model.audio.sampleRate };
+    return { ...wanted, sample_rate: this.#stage.sampleRate };
   }
 
   /** Audio up to the next message, or as much as is wanted if the run goes on. */
@@ -191,11 +215,13 @@ export class Player {
       const next = await this.#client.next();
       if (next?.kind === "audio") frames.push(next.bytes);
     }
-    expect(frames.length).toBeGreaterThanOrEqual(least);
-    if (most !== undefined) expect(frames.length).toBeLessThanOrEqual(most);
+    atLeast("the number of binary messages", frames.length, least);
+    if (most !== undefined) atMost("the number of binary messages", frames.length, most);
     const first = Buffer.from(frames[0] ?? []).toString("hex");
-    expect(first.startsWith(run.starts_with_hex ?? "")).toBe(true);
-    for (const { length } of frames) expect(length % (run.frame_multiple ?? 1)).toBe(0);
+    holds(first.startsWith(run.starts_with_hex ?? ""), `audio begins with ${first.slice(0, 32)}`);
+    for (const { length } of frames) {
+      same("what is left of a whole frame", length % (run.frame_multiple ?? 1), 0);
+    }
     if (run.tagged !== undefined) checkTags(frames, run.tagged);
   }
 
@@ -204,10 +230,10 @@ export class Player {
   }
 
   async #expectClose({ codes }: { readonly codes?: readonly number[] }): Promise<void> {
+    await this.#stage.hold?.(false);
     this.#client.socket.resume();
-    this.#doors.connections.at(-1)?.uncork();
     const { code } = await this.#client.closed();
-    if (codes !== undefined) expect(codes).toContain(code);
+    if (codes !== undefined) oneOf("the close code", code, codes);
   }
 
   async #reconnect(): Promise<void> {
@@ -227,9 +253,9 @@ export class Player {
   }
 
   /** Neither reads nor lets the network take anything, since the system's own buffers differ between machines. */
-  #stopReading(): void {
+  async #stopReading(): Promise<void> {
     this.#client.socket.pause();
-    this.#doors.connections.at(-1)?.cork();
+    await this.#stage.hold?.(true);
   }
 
   async #readFor(ms: number): Promise<void> {
@@ -239,29 +265,45 @@ export class Player {
 
   /** The limits of the file are for one second of reading and chunks of one second; both may be longer here. */
   #checkSent(maxMs: number): void {
-    const { config, service } = this.#house;
-    const { sampleRate, framesPerSecond } = service.model.audio;
+    const { sampleRate, chunkMs } = this.#stage;
     const sentMs = (this.#client.audio().length / 2 / sampleRate) * 1000;
-    const chunkMs = (config.chunks.steadyFrames / framesPerSecond) * 1000;
     const readMs = performance.now() - this.#sentAt;
-    expect(sentMs).toBeLessThanOrEqual(maxMs + readMs - 1000 + chunkMs - 1000);
+    atMost("the audio that was sent, in ms", sentMs, maxMs + readMs - 1000 + chunkMs - 1000);
   }
+}
 
-  async #metric(name: string): Promise<number> {
-    const text = await this.#house.metrics.text();
-    const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`));
-    return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+/** Waits for what happens a moment after the client has left. @throws Mismatch */
+async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  while (!(await isTrue())) {
+    holds(performance.now() < end, `not so within ${PATIENCE_MS} ms: ${what}`);
+    await pause(10);
   }
 }
 
 function checkTags(frames: readonly Uint8Array[], wanted: NonNullable<BinaryRun["tagged"]>): void {
   const tags = frames.map((frame) => decodeTagged(frame)?.tag);
-  expect(tags.map((tag) => tag?.seq)).toEqual(frames.map((_, i) => wanted.seq_from + i));
+  const list = <T>(pick: (tag: (typeof tags)[number]) => T) => tags.map(pick);
+  const each = <T>(value: (i: number) => T) => frames.map((_, i) => value(i));
+  const last = frames.length - 1;
+  same(
+    "the numbers of the audio",
+    list((tag) => tag?.seq),
+    each((i) => wanted.seq_from + i),
+  );
   if (wanted.first_flag_on_first) {
-    expect(tags.map((tag) => tag?.first)).toEqual(frames.map((_, i) => i === 0));
+    same(
+      "the first flags",
+      list((tag) => tag?.first),
+      each((i) => i === 0),
+    );
   }
   if (wanted.last_flag_on_last) {
-    expect(tags.map((tag) => tag?.last)).toEqual(frames.map((_, i) => i === frames.length - 1));
+    same(
+      "the last flags",
+      list((tag) => tag?.last),
+      each((i) => i === last),
+    );
   }
-  if (wanted.replayed_flag_on_first) expect(tags[0]?.replayed).toBe(true);
+  if (wanted.replayed_flag_on_first) same("the replayed flag", tags[0]?.replayed, true);
 }
