@@ -17,6 +17,7 @@ import { openPages, PagesMissing } from "./http/pages.ts";
 import { createHttpServer } from "./http/server.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { loadModel } from "./models/registry.ts";
+import type { EngineFacts } from "./protocol/documents.ts";
 import { attachRealtime } from "./realtime/index.ts";
 import { SonantSpeechService } from "./speech/service.ts";
 import type { ReferenceCodec } from "./voices/encode-reference.ts";
@@ -125,6 +126,7 @@ async function build(config: Config, ui: boolean, log: Logger) {
     access: new Access(config.server),
     build: await readBuildInfo(ROOT, process.env),
     device: config.engine.device,
+    engine: () => engineFacts(service),
     logger: log,
     pages: pages?.handle,
   };
@@ -144,6 +146,13 @@ function codecOf({ host }: SonantSpeechService): ReferenceCodec {
     encode: (pcm, channels, sampleRate, options) =>
       host.engine.encode(pcm, channels, sampleRate, options),
   };
+}
+
+/** What the engine says of itself once it speaks. */
+function engineFacts({ host }: SonantSpeechService): EngineFacts | undefined {
+  if (host.stage !== "ready") return undefined;
+  const { description, precision, threads, weightBytes } = host.engine.info;
+  return { description, precision, threads, weight_bytes: weightBytes };
 }
 
 /** Starts listening and returns the address for people. */

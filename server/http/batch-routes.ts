@@ -117,7 +117,11 @@ async function spoken(index: number, item: BatchItem, batch: Batch): Promise<Bat
   } as const;
   const utterance = new Utterance(deps.service, session, input);
   try {
-    const { bytes, contentType } = await encodedFile(utterance.audio(), { ...settings, format });
+    const { bytes, contentType } = await encodedFile(
+      utterance.audio(),
+      { ...settings, format },
+      deps.metrics,
+    );
     const { usage, seconds } = utterance.report;
     const { buffer, byteOffset, byteLength } = bytes;
     return batchSuccess(index, {

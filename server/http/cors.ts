@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { EXPOSED_HEADERS } from "../protocol/headers.ts";
 
-const METHODS = "GET, POST, DELETE, OPTIONS";
+const METHODS = "GET, POST, PATCH, DELETE, OPTIONS";
 const REQUEST_HEADERS = "Authorization, Content-Type, Accept, X-Request-Id";
 const PREFLIGHT_SECONDS = "86400";
 

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from "fastify";
 import type { BuildInfo } from "../config/build-info.ts";
 import type { Config } from "../config/config.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { EngineFacts } from "../protocol/documents.ts";
 import type { TaskType } from "../protocol/speech-fields.ts";
 import type { SpeechService } from "../speech/types.ts";
 import type { VoiceLibrary } from "../voices/library.ts";
@@ -29,6 +30,8 @@ export interface HttpDeps {
   readonly build: BuildInfo;
   /** Where the engine runs: cpu or cuda:0. */
   readonly device: string;
+  /** What was loaded; undefined while no engine is loaded and warm. */
+  readonly engine?: (() => EngineFacts | undefined) | undefined;
   readonly abilities?: FamilyAbilities;
   /** Absent: nothing is logged. */
   readonly logger?: FastifyBaseLogger;

@@ -7,6 +7,7 @@ import { wavHeader } from "../audio/wav.ts";
 import { ApiError } from "../protocol/envelope.ts";
 import { type AudioFormat, CONTENT_TYPES } from "../protocol/formats.ts";
 import type { AudioReady } from "../speech/types.ts";
+import { timedEncoder } from "./timed-encoder.ts";
 
 export interface EncodedPiece {
   /** Never empty. */
@@ -23,10 +24,19 @@ export interface AudioShape {
   readonly channels: 1 | 2;
 }
 
+/** Hears how long audio took to encode. */
+export interface EncodingMetrics {
+  encoded(format: AudioFormat, seconds: number): void;
+}
+
 /** @throws ApiError `unsupported_format` for a rate that the format cannot carry */
-export async function encoderFor({ format, sampleRate, channels }: AudioShape): Promise<Encoder> {
+export async function encoderFor(
+  { format, sampleRate, channels }: AudioShape,
+  metrics: EncodingMetrics,
+): Promise<Encoder> {
   try {
-    return await createEncoder(format, { sampleRate, channels });
+    const encoder = await createEncoder(format, { sampleRate, channels });
+    return timedEncoder(encoder, (seconds) => metrics.encoded(format, seconds));
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
     const details = { param: "response_format", cause: error };
@@ -64,10 +74,13 @@ export async function* encodedAudio(
 export async function encodedFile(
   audio: AsyncIterable<AudioReady>,
   shape: AudioShape,
+  metrics: EncodingMetrics,
 ): Promise<{ readonly bytes: Uint8Array; readonly contentType: string }> {
   const { format, sampleRate, channels } = shape;
   // The length in a WAV header is only known at the end.
-  const encoder = await encoderFor(format === "wav" ? { ...shape, format: "pcm" } : shape);
+  const encoder = await encoderFor(format === "wav" ? { ...shape, format: "pcm" } : shape, {
+    encoded: (_, seconds) => metrics.encoded(format, seconds),
+  });
   const parts: Uint8Array[] = [];
   for await (const { bytes } of encodedAudio(audio, encoder)) parts.push(bytes);
   if (format === "wav") {

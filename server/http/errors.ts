@@ -19,6 +19,18 @@ const FRAMEWORK_CODES: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: "invalid_json",
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: "invalid_value",
   FST_ERR_BAD_URL: "invalid_value",
+  FST_PARTS_LIMIT: "invalid_value",
+  FST_FILES_LIMIT: "invalid_value",
+  FST_FIELDS_LIMIT: "invalid_value",
+  FST_PROTO_VIOLATION: "invalid_value",
+};
+
+/** Where the framework's own words would tell nobody what to do. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  FST_PARTS_LIMIT: "The form has more parts than this server accepts.",
+  FST_FILES_LIMIT: "The form has more files than this server accepts.",
+  FST_FIELDS_LIMIT: "The form has more fields than this server accepts.",
+  FST_PROTO_VIOLATION: "A field of the form has a name that is not allowed.",
 };
 
 /** Failures of the server itself, which are no refusals, and refusals that the speech service counts. */
@@ -39,7 +51,9 @@ function frameworkError(error: FastifyError, bodyBytes: number): ApiError | unde
     const message = `The request body is larger than the ${mebibytes} MiB that this server accepts.`;
     return new ApiError(code, message, { cause: error });
   }
-  if (code === "invalid_value") return new ApiError(code, error.message, { cause: error });
+  if (code === "invalid_value") {
+    return new ApiError(code, SENTENCES[error.code] ?? error.message, { cause: error });
+  }
   return code === undefined ? undefined : new ApiError(code, undefined, { cause: error });
 }
 
@@ -68,8 +82,10 @@ export function addErrorHandler(app: FastifyInstance, deps: HttpDeps): void {
     if (error.status === 429 || error.status === 503) {
       reply.header("retry-after", retryAfter(error, service.load.expectedWaitMs));
     }
-    // The rest of the body is read and dropped: a client that is cut off while it writes never sees the answer.
+    // The rest of the body is read and dropped, also for a client that wanted to be disconnected afterwards: one that is
+    // cut off while it writes never sees the answer.
     reply.removeHeader("connection");
+    if (!request.raw.complete) reply.raw.shouldKeepAlive = true;
     return reply
       .code(error.status)
       .type("application/json; charset=utf-8")

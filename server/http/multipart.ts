@@ -3,6 +3,7 @@ import type { MultipartFile } from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
 import { concatBytes } from "../audio/pcm.ts";
 import { ApiError } from "../protocol/envelope.ts";
+import { ClientGone } from "./requests.ts";
 
 export interface FormFile {
   readonly bytes: Uint8Array;
@@ -18,7 +19,7 @@ export interface Form {
 /**
  * Reads all of a form.
  * @param fileField the one file that is kept; others are read and dropped
- * @throws ApiError `unsupported_media_type` or `upload_too_large`
+ * @throws ApiError `unsupported_media_type`, `upload_too_large` or `invalid_value`; ClientGone
  */
 export async function readForm(
   request: FastifyRequest,
@@ -31,13 +32,26 @@ export async function readForm(
   }
   const fields: Record<string, string> = Object.create(null);
   let file: FormFile | undefined;
-  for await (const part of request.parts({ limits: { fileSize: maxBytes } })) {
-    if (part.type === "field") fields[part.fieldname] = String(part.value);
-    else if (part.fieldname === fileField && file === undefined) {
-      file = await readFile(part, maxBytes);
-    } else part.file.resume();
+  try {
+    for await (const part of request.parts({ limits: { fileSize: maxBytes } })) {
+      if (part.type === "field") fields[part.fieldname] = String(part.value);
+      else if (part.fieldname === fileField && file === undefined) {
+        file = await readFile(part, maxBytes);
+      } else part.file.resume();
+    }
+  } catch (error) {
+    throw explained(error, request);
   }
   return { fields, file };
+}
+
+/** The parser's errors have no code where a form breaks off or is none, which is nobody's mistake but the client's. */
+function explained(error: unknown, { raw }: FastifyRequest): unknown {
+  if (error instanceof ApiError) return error;
+  if (raw.destroyed && !raw.complete) return new ClientGone();
+  if ((error as { code?: string }).code !== undefined) return error;
+  const message = "The form is not complete, or not in the form that its boundary says.";
+  return new ApiError("invalid_value", message, { cause: error });
 }
 
 async function readFile(part: MultipartFile, maxBytes: number): Promise<FormFile> {

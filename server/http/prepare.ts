@@ -98,6 +98,7 @@ export async function prepareSpeech(
       language: request.language,
       granularity: request.segmenting === "off" ? "none" : undefined,
       normalise: request.text_normalization !== "off",
+      pauseTags: request.pause_tags,
       maxFrames: request.max_new_tokens,
       speed: speed ?? 1,
       sampleRate: carriedRate(format, sample_rate ?? service.model.audio.sampleRate),

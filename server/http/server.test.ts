@@ -1,5 +1,6 @@
 /** What all routes share: router answers, keys, limits, CORS, ids, bodies; and the small documents. */
 import { afterEach, expect, it } from "vitest";
+import { type EngineFacts, Version } from "../protocol/documents.ts";
 import { ErrorEnvelope } from "../protocol/envelope.ts";
 import { LimitsDocument } from "../protocol/limits.ts";
 import { Access } from "./access.ts";
@@ -7,8 +8,8 @@ import { RateLimiter } from "./rate-limiter.ts";
 import { post, startTestServer, type TestOptions, type TestServer } from "./test-server.ts";
 
 const SPEECH = "/v1/audio/speech";
-/** Routes for other programs' habits, the document itself, and one that only says that it is not there. */
-const UNDESCRIBED = ["/ping", "/openapi.json", "/v1/audio/generate"];
+/** Routes for other programs' habits, the documents themselves, and one that only says that it is not there. */
+const UNDESCRIBED = ["/ping", "/openapi.json", "/asyncapi.json", "/v1/audio/generate"];
 /** Paths of sockets, which are not the router's. */
 const SOCKETS = ["/v1/audio/speech/ws", "/v1/audio/speech/stream"];
 
@@ -29,7 +30,7 @@ it("answers unknown paths and wrong methods as a router", async () => {
   expect([wrong.status, await wrong.json()]).toEqual([405, { detail: "Method Not Allowed" }]);
   expect(wrong.headers.get("allow")).toBe("POST");
   const one = await fetch(`${url}/v1/audio/voices/clara`, { method: "PUT" });
-  expect(one.headers.get("allow")).toBe("DELETE, GET, HEAD");
+  expect(one.headers.get("allow")).toBe("DELETE, GET, HEAD, PATCH");
 });
 
 it("asks for a key where one is configured, and nowhere else", async () => {
@@ -38,6 +39,7 @@ it("asks for a key where one is configured, and nowhere else", async () => {
   const missing = await post(house, SPEECH, body);
   expect([missing.status, await missing.json()]).toEqual([401, { error: "Unauthorized" }]);
   expect(missing.headers.get("www-authenticate")).toBe("Bearer");
+  expect(house.rejected).toEqual(["unauthorized"]);
   for (const authorization of ["Bearer k3", "k1", "Basic k1", "Bearer ", "Bearer k1 k2"]) {
     expect((await post(house, SPEECH, body, { headers: { authorization } })).status).toBe(401);
   }
@@ -91,6 +93,7 @@ it("lets browsers in from the origins that are allowed", async () => {
   expect(allowed.headers.get("access-control-allow-origin")).toBe("https://a.example");
   expect(allowed.headers.get("access-control-allow-headers")).toBe("x-mine");
   expect(allowed.headers.get("access-control-expose-headers")).toContain("X-Seed");
+  expect(allowed.headers.get("access-control-allow-methods")).toContain("PATCH");
   const foreign = await preflight("https://b.example");
   expect(foreign.headers.get("access-control-allow-origin")).toBeNull();
 });
@@ -142,6 +145,41 @@ it("tells how it is", async () => {
   expect(await metrics.text()).toContain("tts_active_requests");
 });
 
+it("tells how it is in plain text as well, the verdict first", async () => {
+  const house = await start();
+  const get = async (path: string) => {
+    const answer = await fetch(house.url + path);
+    expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    return [answer.status, await answer.text()];
+  };
+  house.speech.load = { active: 1, waiting: 0, capacity: 4, expectedWaitMs: 0 };
+  expect(await get("/healthz")).toEqual([200, "healthy\ndevice cpu\n"]);
+  expect(await get("/readyz")).toEqual([200, "ready\nactive 1\nwaiting 0\ncapacity 4\n"]);
+  house.speech.state = { stage: "loading" };
+  expect(await get("/healthz")).toEqual([503, "unhealthy\nreason loading\n"]);
+  const loading = "not ready\nreason warming_up\nactive 1\nwaiting 0\ncapacity 4\n";
+  expect(await get("/readyz")).toEqual([503, loading]);
+  house.speech.state = { stage: "draining" };
+  expect((await get("/healthz"))[0]).toBe(200);
+  expect((await get("/readyz"))[0]).toBe(503);
+});
+
+it("describes its engine once there is one", async () => {
+  let engine: EngineFacts | undefined;
+  const { url } = await start({ deps: { engine: () => engine } });
+  const version = async () => Version.parse(await (await fetch(`${url}/version`)).json());
+  expect(await version()).not.toHaveProperty("engine");
+  engine = { description: "AVX2, 2 threads", precision: "int8", threads: 2, weight_bytes: 5 };
+  expect((await version()).engine).toEqual(engine);
+});
+
+it("describes its socket, with the same version and need for a key as its routes", async () => {
+  const { url } = await start({ server: { apiKeys: ["k"] } });
+  const document = await (await fetch(`${url}/asyncapi.json`)).json();
+  expect(document).toMatchObject({ asyncapi: "3.0.0", info: { version: "1.2.3" } });
+  expect(document.operations.speechSocketHears.security).toHaveLength(1);
+});
+
 it("keeps a route for sounds that are not speech", async () => {
   const house = await start();
   const answer = await post(house, "/v1/audio/generate", {});
@@ -155,7 +193,7 @@ it("describes exactly the routes that it has", async () => {
   expect(document.info.version).toBe("1.2.3");
   const described = Object.entries<object>(document.paths).flatMap(([path, item]) =>
     Object.keys(item)
-      .filter((key) => ["get", "post", "delete"].includes(key))
+      .filter((key) => ["get", "post", "patch", "delete"].includes(key))
       .map((method) => ({ method: method.toUpperCase(), path })),
   );
   const http = described.filter(({ path }) => !SOCKETS.includes(path));

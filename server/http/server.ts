@@ -66,11 +66,12 @@ function addCommonHeaders(app: FastifyInstance): void {
 }
 
 /** Keys and limits concern the API; health and metrics stay open to those who watch the server. */
-function addAccess(app: FastifyInstance, { access }: HttpDeps): void {
+function addAccess(app: FastifyInstance, { access, metrics }: HttpDeps): void {
   app.addHook("onRequest", async (request, reply) => {
     const { method, headers, ip } = request;
     if (method === "OPTIONS" || !isApi(request)) return;
     if (!access.opens(headers.authorization)) {
+      metrics.rejected("unauthorized");
       return reply.code(401).header("www-authenticate", "Bearer").send({ error: "Unauthorized" });
     }
     access.count(headers.authorization, ip);

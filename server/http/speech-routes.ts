@@ -13,7 +13,13 @@ import { ignoredFields, SpeechBody, SpeechRequest } from "../protocol/speech.ts"
 import { usageHeaders } from "../protocol/usage.ts";
 import type { Transport } from "../speech/types.ts";
 import type { HttpDeps } from "./deps.ts";
-import { type EncodedPiece, encodedAudio, encodedFile, encoderFor } from "./encoding.ts";
+import {
+  type EncodedPiece,
+  type EncodingMetrics,
+  encodedAudio,
+  encodedFile,
+  encoderFor,
+} from "./encoding.ts";
 import { type PreparedSpeech, prepareSpeech, requireModel } from "./prepare.ts";
 import { jsonBody, workSignal } from "./requests.ts";
 import { speechEvents } from "./sse-stream.ts";
@@ -52,11 +58,12 @@ async function speak(request: FastifyRequest, reply: FastifyReply, deps: HttpDep
     );
   const ignored = ignoredFields(SpeechBody, body);
   const headers = headersOf(request, speech, delivery, ignored);
-  if (delivery === "whole") return sendWhole(reply, open(), speech, headers);
+  if (delivery === "whole") return sendWhole(reply, open(), speech, headers, deps.metrics);
   return sendStream(request, reply, open, speech, {
     delivery,
     headers,
     early: config.server.earlyHeaders,
+    metrics: deps.metrics,
   });
 }
 
@@ -82,9 +89,14 @@ async function sendWhole(
   utterance: Utterance,
   { format, settings }: PreparedSpeech,
   headers: Record<string, string>,
+  metrics: EncodingMetrics,
 ) {
   try {
-    const { bytes, contentType } = await encodedFile(utterance.audio(), { ...settings, format });
+    const { bytes, contentType } = await encodedFile(
+      utterance.audio(),
+      { ...settings, format },
+      metrics,
+    );
     const { usage, truncated, segments } = utterance.report;
     return reply
       .headers({
@@ -105,6 +117,7 @@ interface StreamOptions {
   readonly headers: Record<string, string>;
   /** Headers leave at admission instead of with the first audio. */
   readonly early: boolean;
+  readonly metrics: EncodingMetrics;
 }
 
 /** Headers leave with the first audio, unless the operator wants them early: a failure before that has a status. */
@@ -113,9 +126,9 @@ async function sendStream(
   reply: FastifyReply,
   open: () => Utterance,
   { format, settings }: PreparedSpeech,
-  { delivery, headers, early }: StreamOptions,
+  { delivery, headers, early, metrics }: StreamOptions,
 ) {
-  const encoder = await encoderFor({ ...settings, format });
+  const encoder = await encoderFor({ ...settings, format }, metrics);
   const utterance = opened(open, encoder);
   const pieces = encodedAudio(utterance.audio(), encoder);
   const first = early ? [] : [await firstOf(pieces)];

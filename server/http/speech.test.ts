@@ -98,6 +98,7 @@ it("streams the same bytes that a whole answer has, with trailers for those who 
   expect(response.headers["content-length"]).toBeUndefined();
   expect(response.headers["x-stream-format"]).toBe("audio");
   expect(response.headers.trailer).toBe("X-Audio-Duration, X-Rtf, X-Ttfa-Ms");
+  expect(house.encoded).toEqual(["pcm", "pcm"]);
   expect(response.trailers).toEqual({
     "x-audio-duration": "0.800",
     "x-rtf": "0.2500",
@@ -206,6 +207,10 @@ it("says when there was no sound, and when there is no room", async () => {
   const silent = await post(house, SPEECH, { input: "Hi.", stream: true });
   expect(silent.status).toBe(500);
   expect((await silent.json()).error.reason).toBe("no_audio");
+  house.speech.fate = { chunks: 0, units: 0 };
+  const unspeakable = await post(house, SPEECH, { input: "...", stream: true });
+  expect(unspeakable.status).toBe(400);
+  expect((await unspeakable.json()).error).toMatchObject({ reason: "input_empty", param: "input" });
   house.speech.fate = { refusal: "overloaded" };
   const full = await post(house, SPEECH, { input: "Hi." });
   expect(full.status).toBe(503);

@@ -1,6 +1,7 @@
 /** What a server says about itself: models, health, load, limits, metrics, version, and the description of its API. */
 import type { FastifyInstance } from "fastify";
 import { configSha256 } from "../config/config.ts";
+import { asyncApiDocument } from "../protocol/asyncapi.ts";
 import {
   type Health,
   type Load,
@@ -28,10 +29,15 @@ export function addStatusRoutes(app: FastifyInstance, deps: HttpDeps): void {
     config_sha256: configSha256(config),
   };
   const secured = config.server.apiKeys.length > 0;
-  const document = openApiDocument({ version: build.version, secured });
+  const openApi = openApiDocument({ version: build.version, secured });
+  const asyncApi = asyncApiDocument({ version: build.version, secured });
 
-  app.get("/version", () => version);
-  app.get("/openapi.json", () => document);
+  app.get("/version", (): Version => {
+    const engine = deps.engine?.();
+    return engine === undefined ? version : { ...version, engine };
+  });
+  app.get("/openapi.json", () => openApi);
+  app.get("/asyncapi.json", () => asyncApi);
   app.get("/v1/audio/speech/limits", () => limitsDocument(deps));
   app.get("/metrics", async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.text()),
@@ -44,13 +50,8 @@ export function addStatusRoutes(app: FastifyInstance, deps: HttpDeps): void {
 
 function addHealthRoutes(app: FastifyInstance, { service, device, config }: HttpDeps): void {
   app.get("/health", (_request, reply) => {
-    const { stage, reason } = service.state;
-    // A server that drains is still well: it must not be killed before it has finished.
-    const isHealthy = stage === "ready" || stage === "draining";
-    const health: Health = isHealthy
-      ? { status: "healthy", device }
-      : { status: "unhealthy", reason: reason ?? stage };
-    return reply.code(isHealthy ? 200 : 503).send(health);
+    const health = healthOf(service, device);
+    return reply.code(health.status === "healthy" ? 200 : 503).send(health);
   });
 
   app.get("/ready", (_request, reply) => {
@@ -58,9 +59,42 @@ function addHealthRoutes(app: FastifyInstance, { service, device, config }: Http
     return reply.code(ready.ready ? 200 : 503).send(ready);
   });
 
+  // The same for eyes and shell scripts: the verdict on the first line, then one fact a line.
+  app.get("/healthz", (_request, reply) => {
+    const { status, ...facts } = healthOf(service, device);
+    return reply
+      .code(status === "healthy" ? 200 : 503)
+      .type(PLAIN)
+      .send(lines(status, facts));
+  });
+
+  app.get("/readyz", (_request, reply) => {
+    const { ready, ...facts } = readiness(service, config.engine.maxQueue);
+    return reply
+      .code(ready ? 200 : 503)
+      .type(PLAIN)
+      .send(lines(ready ? "ready" : "not ready", facts));
+  });
+
   app.get("/ping", () => ({ status: "ok" }));
 
   app.get("/load", (): Load => ({ server_load: service.load.active + service.load.waiting }));
+}
+
+const PLAIN = "text/plain; charset=utf-8";
+
+function lines(verdict: string, facts: object): string {
+  const named = Object.entries(facts).map(([name, value]) => `${name} ${value}\n`);
+  return [`${verdict}\n`, ...named].join("");
+}
+
+function healthOf({ state }: SpeechService, device: string): Health {
+  const { stage, reason } = state;
+  // A server that drains is still well: it must not be killed before it has finished.
+  const isHealthy = stage === "ready" || stage === "draining";
+  return isHealthy
+    ? { status: "healthy", device }
+    : { status: "unhealthy", reason: reason ?? stage };
 }
 
 const NOT_READY = {

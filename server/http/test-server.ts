@@ -7,6 +7,7 @@ import type { FastifyInstance } from "fastify";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import type { ErrorCode } from "../protocol/error-registry.ts";
+import type { AudioFormat } from "../protocol/formats.ts";
 import { ReferenceEncoder } from "../voices/encode-reference.ts";
 import { FileVoiceStore } from "../voices/file-store.ts";
 import { VoiceLibrary } from "../voices/library.ts";
@@ -36,6 +37,8 @@ export interface TestServer {
   readonly url: string;
   /** Reasons of the refusals that were counted. */
   readonly rejected: ErrorCode[];
+  /** Formats whose encoding was counted. */
+  readonly encoded: AudioFormat[];
   close(): Promise<void>;
 }
 
@@ -51,6 +54,7 @@ export async function startTestServer(options: TestOptions = {}): Promise<TestSe
   const config = await testConfig(options.server);
   const speech = new FakeSpeech(TEST_MODEL, options.fate);
   const rejected: ErrorCode[] = [];
+  const encoded: AudioFormat[] = [];
   const voices = new VoiceLibrary({
     model: TEST_MODEL,
     store: await FileVoiceStore.open(folder, { maxVoices: 10 }),
@@ -66,6 +70,7 @@ export async function startTestServer(options: TestOptions = {}): Promise<TestSe
       text: async () => "tts_active_requests 0\n",
       contentType: "text/plain",
       rejected: (reason) => rejected.push(reason),
+      encoded: (format) => encoded.push(format),
     },
     access: new Access(config.server),
     build: { version: "1.2.3", commit: "abc" },
@@ -79,6 +84,7 @@ export async function startTestServer(options: TestOptions = {}): Promise<TestSe
     speech,
     url: `http://127.0.0.1:${port}`,
     rejected,
+    encoded,
     async close() {
       app.server.closeAllConnections();
       await app.close();

@@ -73,7 +73,7 @@ export class FakeSession implements SpeechSession {
     }
     this.isBusy = false;
     const durationMs = this.made * CHUNK_MS;
-    const times = { durationMs, frames: this.made, ttfaMs: 12, rtf: 0.25, seed };
+    const times = { durationMs, frames: this.made, ttfaMs: 12, timing: undefined, rtf: 0.25, seed };
     yield { kind: "unit-end", ...PLACE, ...times, truncated: false, cancelled: false };
     yield { kind: "utterance-end", ...this.#report(units, seed) };
   }

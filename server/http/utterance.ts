@@ -26,6 +26,12 @@ export interface SpeechReport {
   readonly rtf: number;
 }
 
+/** A text of marks and invisible letters alone, which no repetition would give a sound. */
+function nothingToSpeak(): ApiError {
+  const message = "Input text cannot be empty: nothing in it can be spoken.";
+  return new ApiError("input_empty", message, { param: "input" });
+}
+
 /** Times of units, added up. */
 class Timing {
   ttfaMs: number | undefined;
@@ -88,7 +94,7 @@ export class Utterance {
       }
       this.#signal.throwIfAborted();
       if (this.#ended === undefined) throw new ApiError("shutting_down");
-      if (isSilent) throw new ApiError("no_audio");
+      if (isSilent) throw this.#ended.units === 0 ? nothingToSpeak() : new ApiError("no_audio");
     } finally {
       await this.close();
     }

@@ -1,10 +1,10 @@
-/** Voices: list, one, upload, delete; voice prompts; and blends, which models with codes cannot do. */
+/** Voices: list, one, its recording, upload, change, delete; voice prompts; and blends, which models with codes cannot do. */
 import multipart from "@fastify/multipart";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError, validate } from "../protocol/envelope.ts";
 import { toJson } from "../protocol/json.ts";
 import { BlendRequest, VoicePromptRequest } from "../protocol/voice-prompts.ts";
-import { checkUpload, clipType } from "../protocol/voice-upload.ts";
+import { checkChange, checkUpload, clipType } from "../protocol/voice-upload.ts";
 import { voiceCreated, voiceDeleted } from "../protocol/voices.ts";
 import type { HttpDeps } from "./deps.ts";
 import { readForm } from "./multipart.ts";
@@ -24,6 +24,20 @@ export function addVoiceRoutes(app: FastifyInstance, deps: HttpDeps): void {
   app.get("/v1/audio/voices", () => voices.list());
 
   app.get<VoicePath>("/v1/audio/voices/:name", ({ params }) => voices.get(params.name));
+
+  app.get<VoicePath>("/v1/audio/voices/:name/audio", async ({ params }, reply) => {
+    const { bytes, mimeType } = await voices.sample(params.name);
+    return reply
+      .type(mimeType)
+      .header("cache-control", "no-store")
+      .header("x-content-type-options", "nosniff")
+      .send(bytes);
+  });
+
+  app.patch<VoicePath>("/v1/audio/voices/:name", (request) => {
+    const edit = checkChange(jsonBody(request), config.limits);
+    return voices.update(request.params.name, edit);
+  });
 
   app.delete<VoicePath>("/v1/audio/voices/:name", async ({ params: { name } }, reply) => {
     const { status, body } = voiceDeleted(name, await voices.delete(name));

@@ -53,6 +53,48 @@ it("keeps an uploaded voice, speaks with it under any case of its name, and forg
   expect((await fetch(`${house.url}${VOICES}/${name}`)).status).toBe(404);
 });
 
+it("changes what is said of a voice, plays its recording, and refuses what cannot be", async () => {
+  const house = await start();
+  const fields = { name: "Ada", consent: "c", language: "EN" };
+  const { body } = await upload(house, { fields, clip: recording(2) });
+  expect(body.voice.language).toBe("en");
+  await upload(house, { fields: { name: "Bea", consent: "c" }, clip: recording(2) });
+  const change = async (name: string, what: unknown) => {
+    const path = `${house.url}${VOICES}/${encodeURIComponent(name)}`;
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(path, { method: "PATCH", headers, body: JSON.stringify(what) });
+    return { status: answer.status, body: await answer.json() };
+  };
+  const edit = { name: " Zoë ", speaker_description: "warm", language: null };
+  expect(await change("ada", edit)).toEqual({
+    status: 200,
+    body: expect.objectContaining({ kind: "uploaded", id: body.id, name: "Zoë" }),
+  });
+  const detail = await (await fetch(`${house.url}${VOICES}/${body.id}`)).json();
+  expect(detail).toMatchObject({ name: "Zoë", speaker_description: "warm", consent: "c" });
+  expect(detail).not.toHaveProperty("language");
+  for (const [name, what, status, reason] of [
+    ["zoë", { name: "BEA" }, 409, "voice_name_taken"],
+    ["zoë", { name: "a/b" }, 400, "invalid_value"],
+    ["zoë", { name: "Clara" }, 400, "invalid_value"],
+    ["zoë", { language: "english" }, 400, "invalid_value"],
+    ["zoë", { speaker_description: "x".repeat(2049) }, 400, "invalid_value"],
+    ["zoë", { name: 7 }, 400, "schema_violation"],
+    ["zoë", {}, 400, "invalid_value"],
+    ["clara", { name: "Cleo" }, 404, "voice_not_found"],
+    ["nobody", { name: "Cleo" }, 404, "voice_not_found"],
+  ] as const) {
+    const refused = await change(name, what);
+    expect([refused.status, refused.body.error.reason]).toEqual([status, reason]);
+  }
+
+  const audio = await fetch(`${house.url}${VOICES}/${body.id}/audio`);
+  expect(audio.headers.get("content-type")).toBe("audio/wav");
+  expect(audio.headers.get("x-content-type-options")).toBe("nosniff");
+  expect(new Uint8Array(await audio.arrayBuffer())).toEqual(new Uint8Array(recording(2)));
+  expect((await fetch(`${house.url}${VOICES}/clara/audio`)).status).toBe(404);
+});
+
 it("refuses uploads that are no form, that are too large, or that are no voice", async () => {
   const house = await start();
   const json = await post(house, VOICES, { name: "x" });

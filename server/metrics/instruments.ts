@@ -152,7 +152,11 @@ function ttsFamily(registry: Registry) {
     refCache: counter("tts_ref_cache_total", "Look-ups of references", ["result"]),
     sessions: gauge("tts_ws_sessions", "Open socket sessions"),
     resumes: counter("tts_ws_resumes_total", "Attempts to resume a session", ["result"]),
-    encode: short("encode_seconds", "Time to encode the audio of a request", ["format"]),
+    encode: short(
+      "encode_seconds",
+      "Time to encode the audio of a request, or of a unit on a socket",
+      ["format"],
+    ),
     textChars: counter("tts_text_chars_total", "Code points of accepted text", labels),
     audioSeconds: counter("tts_audio_seconds_total", "Seconds of audio sent", labels),
     truncated: counter(
@@ -162,6 +166,11 @@ function ttsFamily(registry: Registry) {
     ),
     voiceCache: counter("tts_voice_cache_total", "Look-ups of voices in the engine", ["result"]),
     engineMemory: gauge("tts_engine_memory_bytes", "Memory of the engine", ["kind"]),
+    engineCancel: gauge(
+      "tts_engine_cancel_seconds",
+      "Time from cancel to release inside the engine, recent cancels; quantile 1: the longest ever",
+      ["quantile"],
+    ),
     engineFrames: counter("tts_engine_frames_total", "Frames that the engine generated"),
     eventLoopDelay: short("eventloop_delay_seconds", "How late the event loop runs a timer"),
   };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BYTES } from "./buckets.ts";
 import type { Outcome } from "./labels.ts";
-import { Metrics } from "./metrics.ts";
+import { type EngineReading, Metrics } from "./metrics.ts";
 import { RecentValues } from "./observe.ts";
 import type { RequestInfo } from "./request-metrics.ts";
 
@@ -56,7 +56,7 @@ describe("a stream", () => {
     request.chunk(FRAME);
     clock += 0.05;
     request.chunk({ frames: 4, samples: 4 * 3840 });
-    request.encoded(0.001);
+    metrics.encoded("pcm", 0.001);
     clock += 0.01;
     request.finished(end("stop"));
     request.finished(end("error"));
@@ -172,6 +172,41 @@ describe("labels", () => {
   });
 });
 
+describe("what a status page shows", () => {
+  it("counts streams that ended, and those without a gap", () => {
+    for (const gap of [0.05, 0.5]) {
+      const request = metrics.requestStarted(STREAM);
+      request.chunk(FRAME);
+      clock += gap;
+      request.chunk(FRAME);
+      request.finished(end("stop"));
+    }
+    metrics.requestStarted(STREAM).finished(end("closed"));
+    expect(metrics.recent()).toMatchObject({ streams: 2, streamsContinuous: 1, underruns: 1 });
+  });
+
+  it("lists failures by code, the latest first", () => {
+    metrics.rejected("invalid_voice");
+    metrics.rejected("overloaded");
+    metrics.rejected("invalid_voice");
+    metrics.requestStarted(STREAM).finished(end("error"));
+    metrics.requestStarted(STREAM).finished(end("cancelled"));
+    const { failures } = metrics.recent();
+    expect(failures.map(({ code, count }) => [code, count])).toEqual([
+      ["generation_failed", 1],
+      ["invalid_voice", 2],
+      ["overloaded", 1],
+    ]);
+  });
+
+  it("has no figures of an engine before one is there", () => {
+    expect(metrics.recent().engine).toBeUndefined();
+    const reading = { frames: 3 } as EngineReading;
+    metrics.watchEngine(() => reading);
+    expect(metrics.recent().engine).toBe(reading);
+  });
+});
+
 describe("the server's own metrics", () => {
   it("have the documented names", async () => {
     const text = await metrics.text();
@@ -204,6 +239,9 @@ describe("the server's own metrics", () => {
     let hits = 3;
     metrics.watchEngine(() => ({
       frames: 9,
+      cancelMsP50: 4,
+      cancelMsP99: 12,
+      cancelMsMax: 30,
       voiceCacheHits: hits,
       voiceCacheMisses: 1,
       weightBytes: 10,
@@ -214,6 +252,7 @@ describe("the server's own metrics", () => {
     hits = 5;
     expect(await value("tts_voice_cache_total", 'result="hit"')).toBe(5);
     expect(await value("tts_engine_memory_bytes", 'kind="sequences"')).toBe(20);
+    expect(await value("tts_engine_cancel_seconds", 'quantile="0.99"')).toBe(0.012);
     expect(await value("tts_engine_frames_total")).toBe(9);
     expect(await value("tts_ws_sessions")).toBe(1);
     expect(await value("tts_ws_resumes_total", 'result="unavailable"')).toBe(1);

@@ -4,7 +4,9 @@
  */
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { ErrorCode } from "../protocol/error-registry.ts";
+import type { AudioFormat } from "../protocol/formats.ts";
 import { watchEventLoop } from "./event-loop.ts";
+import { type Failure, FailureBook } from "./failure-book.ts";
 import { type Instruments, instruments } from "./instruments.ts";
 import { modelLabel } from "./labels.ts";
 import { count, observe, RecentValues } from "./observe.ts";
@@ -22,6 +24,10 @@ export interface MetricsOptions {
 /** Totals and gauges of the engine, read when metrics are asked for. */
 export interface EngineReading {
   readonly frames: number;
+  /** Milliseconds from cancel to release. */
+  readonly cancelMsP50: number;
+  readonly cancelMsP99: number;
+  readonly cancelMsMax: number;
   readonly voiceCacheHits: number;
   readonly voiceCacheMisses: number;
   readonly weightBytes: number;
@@ -43,6 +49,14 @@ export interface RecentFigures {
   readonly ttfaP95Ms: number;
   readonly rtfP50: number;
   readonly eventLoopP99Ms: number;
+  /** Totals of streams that reached their end: all, those without a gap, and the chunks that came too late. */
+  readonly streams: number;
+  readonly streamsContinuous: number;
+  readonly underruns: number;
+  /** The latest first. */
+  readonly failures: readonly Failure[];
+  /** Undefined until an engine has been loaded. */
+  readonly engine: EngineReading | undefined;
 }
 
 /** Some 40 seconds of event-loop samples. */
@@ -65,6 +79,8 @@ export class Metrics {
       sampleRate: options.sampleRate,
       recentTtfa: new RecentValues(),
       recentRtf: new RecentValues(),
+      streams: { ended: 0, continuous: 0, underruns: 0 },
+      failures: new FailureBook(),
     };
     const { eventLoopDelay } = this.instruments.tts;
     this.loop = watchEventLoop((delay) => observe(eventLoopDelay, {}, delay), this.recentDelay);
@@ -88,6 +104,12 @@ export class Metrics {
   /** A request was refused before it began. */
   rejected(reason: ErrorCode): void {
     count(this.instruments.tts.rejected, { reason });
+    this.context.failures.note(reason);
+  }
+
+  /** The audio of a request, or of a unit on a socket, was encoded: the time of all its pieces together. */
+  encoded(format: AudioFormat, seconds: number): void {
+    observe(this.instruments.tts.encode, { format }, seconds);
   }
 
   /** A reference was fetched from elsewhere, or that failed. */
@@ -138,6 +160,9 @@ export class Metrics {
     tts.engineMemory.set({ kind: "weights" }, reading.weightBytes);
     tts.engineMemory.set({ kind: "sequences" }, reading.sequenceBytes);
     tts.engineMemory.set({ kind: "voice_cache" }, reading.voiceCacheBytes);
+    tts.engineCancel.set({ quantile: "0.5" }, reading.cancelMsP50 / 1000);
+    tts.engineCancel.set({ quantile: "0.99" }, reading.cancelMsP99 / 1000);
+    tts.engineCancel.set({ quantile: "1" }, reading.cancelMsMax / 1000);
     // The engine counts from its own start: its totals replace ours, and a restart shows as a reset.
     tts.voiceCache.reset();
     count(tts.voiceCache, { result: "hit" }, reading.voiceCacheHits);
@@ -147,12 +172,17 @@ export class Metrics {
   }
 
   recent(): RecentFigures {
-    const { recentTtfa, recentRtf } = this.context;
+    const { recentTtfa, recentRtf, streams, failures } = this.context;
     return {
       ttfaP50Ms: recentTtfa.percentile(0.5) * 1000,
       ttfaP95Ms: recentTtfa.percentile(0.95) * 1000,
       rtfP50: recentRtf.percentile(0.5),
       eventLoopP99Ms: this.recentDelay.percentile(0.99) * 1000,
+      streams: streams.ended,
+      streamsContinuous: streams.continuous,
+      underruns: streams.underruns,
+      failures: failures.list(),
+      engine: this.readEngine?.(),
     };
   }
 

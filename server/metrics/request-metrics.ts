@@ -5,6 +5,7 @@
  */
 import { CONTINUITY_THRESHOLD_S, ContinuityMeter } from "../protocol/continuity.ts";
 import type { AudioFormat } from "../protocol/formats.ts";
+import type { FailureBook } from "./failure-book.ts";
 import type { Instruments } from "./instruments.ts";
 import {
   isCompleted,
@@ -50,6 +51,9 @@ export interface RequestContext {
   readonly sampleRate: number;
   readonly recentTtfa: RecentValues;
   readonly recentRtf: RecentValues;
+  /** Totals of streams that reached their end, for status displays. */
+  readonly streams: { ended: number; continuous: number; underruns: number };
+  readonly failures: FailureBook;
 }
 
 const THRESHOLD_LABEL = String(CONTINUITY_THRESHOLD_S * 1000);
@@ -128,11 +132,6 @@ export class RequestMetrics {
     this.context.recentTtfa.add(this.sinceStart);
   }
 
-  /** Its audio was encoded in that many seconds, all chunks together. */
-  encoded(seconds: number): void {
-    observe(this.context.instruments.tts.encode, { format: this.info.format }, seconds);
-  }
-
   /** A cancel took that long to take effect. */
   cancelled(latencySeconds: number): void {
     observe(this.context.instruments.tts.cancelLatency, {}, latencySeconds);
@@ -146,6 +145,8 @@ export class RequestMetrics {
     this.state = "ended";
     tts.active.dec(this.tts);
     count(tts.requests, { ...this.tts, outcome: end.outcome });
+    if (end.outcome === "error") this.context.failures.note("generation_failed");
+    if (end.outcome === "engine_dead") this.context.failures.note("engine_dead");
     if (end.truncated) count(tts.truncated, this.tts);
     this.countOutcome(end.outcome);
     if (isCompleted(end.outcome)) this.completed(end.generationSeconds);
@@ -185,11 +186,16 @@ export class RequestMetrics {
       count(omni.streamsAborted, { ...this.stage, reason: outcome });
       return;
     }
+    const { streams } = this.context;
     count(omni.streamsCompleted, this.stage);
     if (this.samples === 0) return;
     const { underrunSeconds, events, ok } = this.continuity.result();
     observe(omni.underrun, this.stage, underrunSeconds);
     count(tts.underruns, this.tts, events);
-    if (ok) count(omni.continuous, { ...this.stage, threshold_ms: THRESHOLD_LABEL });
+    streams.ended += 1;
+    streams.underruns += events;
+    if (!ok) return;
+    streams.continuous += 1;
+    count(omni.continuous, { ...this.stage, threshold_ms: THRESHOLD_LABEL });
   }
 }

@@ -56,12 +56,21 @@ export const Ready = z.object({
 });
 export type Ready = z.infer<typeof Ready>;
 
+const EngineFacts = z.object({
+  description: z.string().describe("Instruction set and threads, for people"),
+  precision: z.enum(["int8", "fp32", "bf16"]).describe("Form of the weights"),
+  threads: z.int().describe("Threads that compute"),
+  weight_bytes: z.int().describe("Memory that the weights take"),
+});
+export type EngineFacts = z.infer<typeof EngineFacts>;
+
 export const Version = z.object({
   version: z.string().describe("Version of the server"),
   commit: z.string().optional().describe("Commit it was started from, if known"),
   model: z.string().describe("Name of the served model"),
   device: z.string().describe("Where the engine runs"),
   config_sha256: z.string().describe("Hash of the resolved configuration"),
+  engine: EngineFacts.optional().describe("The engine; absent until one is loaded and warm"),
 });
 export type Version = z.infer<typeof Version>;
 

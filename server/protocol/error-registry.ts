@@ -170,6 +170,14 @@ export const ERRORS = {
     "The voice does not exist.",
     "GET /v1/audio/voices lists the voices of this server.",
   ),
+  voice_name_taken: entry(
+    409,
+    "ConflictError",
+    4409,
+    false,
+    "Another voice has that name.",
+    "Choose another name, or delete the voice that has it.",
+  ),
   route_reserved: entry(
     404,
     "NotFoundError",
@@ -331,6 +339,16 @@ export const ERRORS = {
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+/** An entry of the registry under its code, as documents list it. */
+export interface ErrorReference extends ErrorEntry {
+  readonly code: ErrorCode;
+}
+
+/** The whole registry, in its own order. */
+export function errorReferences(): ErrorReference[] {
+  return Object.entries(ERRORS).map(([code, entry]) => ({ code: code as ErrorCode, ...entry }));
+}
 
 /** Close code of an orderly end. */
 export const CLOSE_NORMAL = 1000;

@@ -4,6 +4,7 @@ import { CONTENT_TYPES, SSE_CONTENT_TYPE } from "./formats.ts";
 import { HEADERS } from "./headers.ts";
 import { type JsonObject, type SchemaName, schemaRef } from "./openapi-schemas.ts";
 import { SOCKET_PATHS, SUBPROTOCOL } from "./socket-address.ts";
+import { CLIP_TYPES } from "./voice-upload.ts";
 
 const JSON_TYPE = "application/json";
 const BINARY = { type: "string", format: "binary" } as const;
@@ -194,6 +195,24 @@ const voice = {
     summary: "One voice",
     responses: { ...ok("The voice", "VoiceDetail"), ...failures(["voice_not_found"]) },
   },
+  patch: {
+    operationId: "updateVoice",
+    tags: ["Voices"],
+    summary: "Changes the name, description or language of an uploaded voice; its id stays",
+    requestBody: { required: true, content: json("VoiceChange", { name: "Narrator" }) },
+    responses: {
+      ...ok("The voice as it is now", "VoiceDetail"),
+      ...failures([
+        "schema_violation",
+        "invalid_json",
+        "unsupported_media_type",
+        "invalid_value",
+        "voice_not_found",
+        "voice_name_taken",
+        "body_too_large",
+      ]),
+    },
+  },
   delete: {
     operationId: "deleteVoice",
     tags: ["Voices"],
@@ -202,6 +221,22 @@ const voice = {
       ...ok("It is gone", "VoiceDeleted"),
       404: answer("There is no such uploaded voice", json("VoiceDeleted")),
       ...failures([]),
+    },
+  },
+};
+
+const voiceAudio = {
+  parameters: [nameParameter],
+  get: {
+    operationId: "getVoiceAudio",
+    tags: ["Voices"],
+    summary: "The recording of an uploaded voice, as it was uploaded",
+    responses: {
+      200: answer(
+        "The recording, under the content type that it was uploaded with",
+        Object.fromEntries(CLIP_TYPES.map((type) => [type, { schema: BINARY }])),
+      ),
+      ...failures(["voice_not_found", "invalid_voice"]),
     },
   },
 };
@@ -251,6 +286,15 @@ function socket(path: string) {
   };
 }
 
+/** A page of plain text, one fact a line, the verdict first. */
+function textPage(operationId: string, summary: string, example: string): JsonObject {
+  const content = { "text/plain": { schema: { type: "string" }, example } };
+  const responses = { 200: answer(summary, content), 503: answer("The verdict is no", content) };
+  return { get: { operationId, tags: ["Server"], summary, responses } };
+}
+
+const READY_TEXT = "ready\nactive 0\nwaiting 0\ncapacity 8\n";
+
 const modelParameter = { ...nameParameter, name: "id", description: "Name of the model" };
 const notServing = { 503: answer("It cannot serve now", json("Health")) };
 const notReady = { 503: answer("It does not accept requests now", json("Ready")) };
@@ -263,6 +307,7 @@ export const PATHS: Readonly<Record<string, JsonObject>> = {
   ...Object.fromEntries(SOCKET_PATHS.map((path) => [path, socket(path)])),
   "/v1/audio/voices": voices,
   "/v1/audio/voices/{name}": voice,
+  "/v1/audio/voices/{name}/audio": voiceAudio,
   "/v1/audio/voice_prompts": voicePrompts,
   "/v1/audio/voices/blend": blend,
   "/v1/models": page("listModels", "The served model under all its names", "ModelList"),
@@ -272,6 +317,8 @@ export const PATHS: Readonly<Record<string, JsonObject>> = {
   },
   "/health": page("getHealth", "Whether the server can speak", "Health", notServing),
   "/ready": page("getReady", "Whether it accepts requests now", "Ready", notReady),
+  "/healthz": textPage("getHealthText", "The same as /health, as plain text", "healthy\n"),
+  "/readyz": textPage("getReadyText", "The same as /ready, as plain text", READY_TEXT),
   "/version": page("getVersion", "Version, model and configuration", "Version"),
   "/load": page("getLoad", "How busy it is", "Load"),
   "/metrics": {

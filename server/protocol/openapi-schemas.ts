@@ -21,7 +21,7 @@ import { ServerMessage } from "./socket-server.ts";
 import { SpeechBody } from "./speech.ts";
 import { SpeechEvent } from "./sse.ts";
 import { BlendRequest, VoicePromptBody, VoicePromptCreated } from "./voice-prompts.ts";
-import { VoiceForm } from "./voice-upload.ts";
+import { VoiceChange, VoiceForm } from "./voice-upload.ts";
 import { VoiceCatalogue, VoiceCreated, VoiceDeleted, VoiceDetail } from "./voices.ts";
 
 export type JsonObject = { readonly [name: string]: unknown };
@@ -54,6 +54,7 @@ const REQUESTS = {
   SpeechRequest: SpeechBody,
   BatchRequest: BatchBody,
   VoiceUploadForm,
+  VoiceChange,
   VoicePromptRequest: VoicePromptBody,
   BlendRequest,
   SocketClientMessage: ClientMessage,
@@ -84,7 +85,8 @@ const RESPONSES = {
 
 export type SchemaName = keyof typeof REQUESTS | keyof typeof RESPONSES;
 
-function jsonSchema(schema: z.ZodType, io: "input" | "output"): JsonObject {
+/** A schema as JSON schema, seen by those who write such bodies (`input`) or by those who read them. */
+export function jsonSchema(schema: z.ZodType, io: "input" | "output"): JsonObject {
   const { $schema, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
   return rest;
 }

@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 document of the server, from the schemas that check its bodies. Pure: the same in, the same out. */
 
+import { type ErrorReference, errorReferences } from "./error-registry.ts";
 import { PATHS } from "./openapi-paths.ts";
 import { componentSchemas, type JsonObject } from "./openapi-schemas.ts";
 
@@ -19,6 +20,8 @@ export interface OpenApiDocument {
     readonly securitySchemes: JsonObject;
   };
   readonly security: readonly JsonObject[];
+  /** Every failure that a client may be told of, with its cause and remedy, by its code. */
+  readonly "x-errors": readonly ErrorReference[];
 }
 
 /** Builds the document. */
@@ -43,5 +46,6 @@ export function openApiDocument({ version, secured }: DocumentOptions): OpenApiD
       securitySchemes: { key: { type: "http", scheme: "bearer", description: "API key" } },
     },
     security: secured ? [{ key: [] }] : [],
+    "x-errors": errorReferences(),
   };
 }

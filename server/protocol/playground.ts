@@ -101,15 +101,45 @@ export interface StatusTick {
   /** Unix time in milliseconds. */
   readonly at_ms: number;
   readonly state: "warming_up" | "ready" | "shutting_down" | "engine_dead";
+  /** The same, finer: weights are read while it is `loading`, short texts are spoken while it is `warming`. */
+  readonly stage: "loading" | "warming" | "ready" | "draining" | "failed";
+  /** Why it is not ready, in a sentence, where there is more to say than the stage. */
+  readonly reason?: string;
+  /** Since the server process began. */
+  readonly uptime_s: number;
   readonly active: number;
   readonly waiting: number;
   readonly capacity: number;
+  /** What a request that came now would probably wait. */
+  readonly expected_wait_ms: number;
   readonly sockets: number;
   readonly ttfa_p50_ms: number;
   readonly ttfa_p95_ms: number;
   readonly rtf_p50: number;
   readonly event_loop_p99_ms: number;
   readonly resident_bytes: number;
+  /** Frames that the engine made a second, since the tick before. */
+  readonly frames_per_second: number;
+  /** Totals since the server began, of streams that reached their end: those, and those of them without a gap. */
+  readonly streams: number;
+  readonly streams_continuous: number;
+  /** Chunks of them that came after the sound had run out. */
+  readonly underruns: number;
+  /** Totals since the engine was loaded. */
+  readonly voice_cache_hits: number;
+  readonly voice_cache_misses: number;
+  /** Memory of the engine: weights, sequences and cached voices together. */
+  readonly engine_bytes: number;
+  /** Failures since the server began, one entry a code, the latest first. */
+  readonly errors: readonly FailureCount[];
+}
+
+/** How often something went wrong. */
+export interface FailureCount {
+  readonly code: string;
+  readonly count: number;
+  /** Unix time in milliseconds. */
+  readonly last_at_ms: number;
 }
 
 type In<T extends PageEventName> = z.input<(typeof PAGE_EVENTS)[T]>;

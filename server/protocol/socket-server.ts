@@ -35,6 +35,12 @@ export const SessionCreated = z.object({
   limits: SessionLimits.describe("Limits of this session"),
 });
 
+export const SessionQueued = z.object({
+  type: z.literal("session.queued").describe("It waits in line; told if queue_events asks for it"),
+  place: z.int().describe("Its place in the line, from 1"),
+  expected_wait_ms: z.number().describe("How long that is likely to take"),
+});
+
 export const AudioStart = z.object({
   type: z.literal("audio.start").describe("Audio of a unit follows"),
   utterance_index: utterance,
@@ -69,6 +75,16 @@ export const AudioMark = z.object({
   words: z.array(WordTime).describe("Its words"),
 });
 
+const ms = (text: string) => z.number().describe(text);
+
+/** Where the time to a unit's first audio went, in milliseconds. */
+export const FirstAudioTiming = z.object({
+  queue_ms: ms("In line"),
+  prefill_ms: ms("Computing the prompt"),
+  first_frame_ms: ms("Making the frames of the first chunk"),
+  codec_ms: ms("Turning them into sound"),
+});
+
 export const AudioDone = z.object({
   type: z.literal("audio.done").describe("End of a unit's audio"),
   utterance_index: utterance,
@@ -77,6 +93,7 @@ export const AudioDone = z.object({
   error: z.boolean().describe("Whether it failed"),
   duration_ms: z.number().optional().describe("Length of its audio"),
   ttfa_ms: z.number().optional().describe("Time from its text to its first audio"),
+  timing: FirstAudioTiming.optional().describe("What `ttfa_ms` was spent on (dialect 2)"),
   rtf: z.number().optional().describe("Generation time over audio time"),
   seed: z.union([z.int(), z.bigint()]).optional().meta({
     description: "The seed that was used",
@@ -142,6 +159,7 @@ export const SocketError = z.object({
 
 export const ServerMessage = z.discriminatedUnion("type", [
   SessionCreated,
+  SessionQueued,
   AudioStart,
   AudioChunk,
   AudioMark,

@@ -138,7 +138,12 @@ export const generationFields = {
     .enum(["auto", "off"])
     .nullish()
     .describe("Whether long text is cut at sentence ends; `auto` if absent"),
-  pause_tags: flag().nullish().describe("Whether `[pause 0.5s]` in the text becomes silence"),
+  pause_tags: flag()
+    .nullish()
+    .describe(
+      "Whether `[pause 0.5s]` or `[pause:300ms]` between two pieces of text becomes exactly that much silence, " +
+        "10 s at most and 60 s in one text; false if absent",
+    ),
   ...samplerFields,
 } as const;
 

@@ -1,4 +1,7 @@
-/** `POST /v1/audio/voices`: the form fields and the rules for them, checked before any audio is decoded. */
+/**
+ * What people say of a voice, and the rules for it: the form of `POST /v1/audio/voices`, checked before any audio is
+ * decoded, and the body of `PATCH /v1/audio/voices/{name}`.
+ */
 import { z } from "zod";
 import { ApiError, validate } from "./envelope.ts";
 import type { ErrorCode } from "./error-registry.ts";
@@ -17,6 +20,7 @@ export const VoiceForm = z.object({
   consent: filled("How the speaker agreed to the use of the voice"),
   ref_text: z.string().optional().describe("What is said in the clip"),
   speaker_description: z.string().optional().describe("How the voice sounds"),
+  language: z.string().optional().describe("Two-letter code of the language spoken"),
   speaker_embedding: z
     .string()
     .optional()
@@ -30,6 +34,7 @@ export interface VoiceUpload {
   readonly consent: string;
   readonly ref_text?: string;
   readonly speaker_description?: string;
+  readonly language?: string;
   readonly embedding?: readonly number[];
 }
 
@@ -124,6 +129,20 @@ export function parseEmbedding(
   return values;
 }
 
+/** Two letters, in lower case. */
+const LANGUAGE = /^[a-z]{2}$/;
+
+/**
+ * Reads the code of a language; blank means that none is stated.
+ * @throws ApiError if it is none
+ */
+function readLanguage(value: string | undefined): string | undefined {
+  const language = value?.trim().toLowerCase() || undefined;
+  if (language === undefined || LANGUAGE.test(language)) return language;
+  const message = "'language' must be a two-letter code such as 'en' or 'zh'";
+  refuse("invalid_value", message, "language");
+}
+
 function checkLength(value: string | undefined, field: string, most: number): void {
   if (value === undefined || !longerThan(value, most)) return;
   refuse("invalid_value", `'${field}' is too long (max ${most} characters)`, field);
@@ -155,6 +174,7 @@ export function checkUpload(
   if (consent === "") refuse("invalid_value", "'consent' must not be blank", "consent");
   const text = form.ref_text?.trim() || undefined;
   const description = form.speaker_description?.trim() || undefined;
+  const language = readLanguage(form.language);
   checkLength(consent, "consent", limits.consent_chars);
   checkLength(text, "ref_text", limits.ref_text_chars);
   checkLength(description, "speaker_description", limits.description_chars);
@@ -163,8 +183,45 @@ export function checkUpload(
     consent,
     ...(text === undefined ? {} : { ref_text: text }),
     ...(description === undefined ? {} : { speaker_description: description }),
+    ...(language === undefined ? {} : { language }),
     ...(embedding === undefined
       ? {}
       : { embedding: parseEmbedding(embedding, embeddingDim, limits) }),
   };
+}
+
+/** Body of `PATCH /v1/audio/voices/{name}`: what is absent stays, and an empty string or null takes a detail away. */
+export const VoiceChange = z.object({
+  name: z.string().optional().describe("New name, in any script"),
+  speaker_description: z.string().nullish().describe("How the voice sounds"),
+  language: z.string().nullish().describe("Two-letter code of the language spoken"),
+});
+export type VoiceChangeInput = z.input<typeof VoiceChange>;
+
+/** A checked change: members that are there are set, also to undefined. */
+export interface VoiceEdit {
+  readonly name?: string;
+  readonly speakerDescription?: string | undefined;
+  readonly language?: string | undefined;
+}
+
+/**
+ * Checks the body of a change. Whether the name is free is the library's affair.
+ * @throws ApiError of the first rule that is broken
+ */
+export function checkChange(body: unknown, limits: Limits): VoiceEdit {
+  const change = validate(VoiceChange, body);
+  const description = change.speaker_description?.trim() || undefined;
+  checkLength(description, "speaker_description", limits.description_chars);
+  const edit = {
+    ...(change.name === undefined ? {} : { name: change.name.trim() }),
+    ...(change.speaker_description === undefined ? {} : { speakerDescription: description }),
+    ...(change.language === undefined
+      ? {}
+      : { language: readLanguage(change.language ?? undefined) }),
+  };
+  if (edit.name !== undefined) checkVoiceName(edit.name, limits);
+  if (Object.keys(edit).length > 0) return edit;
+  const message = "Nothing to change: send 'name', 'speaker_description' or 'language'";
+  refuse("invalid_value", message, "name");
 }

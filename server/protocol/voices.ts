@@ -59,6 +59,7 @@ const UploadedFields = UploadedVoice.pick({
   file_size: true,
   ref_text: true,
   speaker_description: true,
+  language: true,
   embedding_source: true,
   embedding_dim: true,
 }).partial({ mime_type: true, file_size: true, embedding_source: true, embedding_dim: true });
@@ -75,7 +76,7 @@ export type VoiceCreated = z.infer<typeof VoiceCreated>;
 
 /** The answer to an upload. */
 export function voiceCreated(voice: UploadedVoice): VoiceCreated {
-  const { name, consent, created_at, ref_text, speaker_description } = voice;
+  const { name, consent, created_at, ref_text, speaker_description, language } = voice;
   const common = { name, consent, created_at };
   const details =
     voice.embedding_source === "direct"
@@ -84,6 +85,7 @@ export function voiceCreated(voice: UploadedVoice): VoiceCreated {
   const texts = {
     ...(ref_text === undefined ? {} : { ref_text }),
     ...(speaker_description === undefined ? {} : { speaker_description }),
+    ...(language === undefined ? {} : { language }),
   };
   return {
     success: true,

@@ -178,13 +178,13 @@ describe("a lost connection", () => {
     const socket = socketFor();
     let cuts = 0;
     socket.on("chunk", ({ seq }) => {
-      if (seq % 4 !== 2 || cuts === 6) return;
+      if (seq % 2 !== 0 || cuts === 6) return;
       cuts += 1;
       connections.at(-1)?.terminate();
     });
     const { pcm, events } = await speakOn(socket, WISH);
-    expect(cuts).toBeGreaterThan(2);
-    expect(connections.length).toBeGreaterThan(2);
+    expect(cuts).toBeGreaterThan(1);
+    expect(connections.length).toBeGreaterThan(1);
     expect(pcm.equals(whole)).toBe(true);
     const seqs = events.flatMap((event) => (event.type === "chunk" ? [event.seq] : []));
     expect(seqs).toEqual(seqs.map((_, i) => i));

@@ -1,5 +1,6 @@
 /** The speech socket over tones: how it takes what clients send, how it ends, and what a cancel leaves behind. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TestSocket } from "../cases/test-socket.ts";
 import { randomly } from "../speech/test-starter.ts";
 import {
   type Changes,
@@ -10,7 +11,6 @@ import {
   type ToneHouse,
   until,
 } from "./test-doors.ts";
-import { TestSocket } from "./test-socket.ts";
 
 const CONFIG = { type: "session.config", response_format: "pcm", stream_audio: true, seed: 7 };
 const LONG = "one two three four five six seven eight nine ten. ";
@@ -286,4 +286,36 @@ describe("a reader that does not read", () => {
     connection?.uncork();
     expect((await socket.closed()).code).toBe(4408);
   });
+});
+
+it("counts the time that encoding took, for each unit", async () => {
+  const socket = await configured({}, { response_format: "flac", stream_audio: false });
+  await speak(socket, LONG);
+  socket.send({ type: "input.text", text: LONG });
+  await socket.untilAudio();
+  expect(await house.metrics.text()).toMatch(/tts_encode_seconds_count\{format="flac"\} [12]\n/);
+});
+
+it("tells the place in line to who asks for it, and to nobody else", async () => {
+  let goOn = () => {};
+  const gate = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  house.native.fate = () => ({ frames: 5, before: () => gate });
+  const wishes = [{}, {}, {}, {}, { queue_events: true }, {}];
+  const sockets: TestSocket[] = [];
+  for (const wish of wishes) {
+    const socket = await configured({}, wish);
+    sockets.push(socket);
+    socket.send({ type: "input.text", text: LONG });
+    socket.send({ type: "input.done" });
+    await until(() => house.service.load.active + house.service.load.waiting === sockets.length);
+  }
+  expect(await sockets[4]?.until("session.queued")).toMatchObject({ place: 1 });
+  goOn();
+  for (const socket of sockets) {
+    await socket.until("session.done");
+    if (socket !== sockets[4]) expect(socket.messages("session.queued")).toEqual([]);
+    expect(socket.broken).toEqual([]);
+  }
 });

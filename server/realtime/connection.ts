@@ -30,6 +30,10 @@ const NORMAL_CLOSURES = new Set([1000, 1001, 1005]);
 export interface ConnectionOptions {
   /** Dialect 2 was asked for in the handshake. */
   readonly dialect: 1 | 2;
+  /** Id of the handshake, under which the connection is logged. */
+  readonly requestId: string;
+  /** Address of the client. */
+  readonly ip: string;
 }
 
 export class Connection implements Sink {
@@ -37,6 +41,12 @@ export class Connection implements Sink {
   readonly #deps: RealtimeDeps;
   readonly #shelf: SessionShelf;
   readonly #gone = new AbortController();
+  readonly #logged: { readonly requestId: string; readonly ip: string };
+  readonly #openedAt = performance.now();
+  /** Bytes of all messages that were sent. */
+  #sentBytes = 0;
+  /** Id of the session that was last here. */
+  #sessionId: string | undefined;
   #dialect: 1 | 2;
   #session: LiveSession | undefined;
   #idleMs: number;
@@ -53,8 +63,9 @@ export class Connection implements Sink {
     socket: WebSocket,
     deps: RealtimeDeps,
     shelf: SessionShelf,
-    { dialect }: ConnectionOptions,
+    { dialect, requestId, ip }: ConnectionOptions,
   ) {
+    this.#logged = { requestId, ip };
     this.#socket = socket;
     this.#deps = deps;
     this.#shelf = shelf;
@@ -66,6 +77,7 @@ export class Connection implements Sink {
     });
     socket.on("close", (code) => this.#closed(code));
     socket.on("error", () => {}); // a close event follows and says the same
+    deps.logger?.info({ ...this.#logged, dialect }, "socket opened");
     this.#timer = setTimeout(
       () => this.#refuse("config_timeout", "Timeout waiting for session.config"),
       deps.config.sockets.configTimeoutMs,
@@ -73,13 +85,18 @@ export class Connection implements Sink {
   }
 
   message(message: object): void {
-    this.#activeAt = performance.now();
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(toJson(message));
+    this.#send(Buffer.from(toJson(message)), false);
   }
 
   audio(bytes: Uint8Array): void {
+    this.#send(bytes, true);
+  }
+
+  #send(bytes: Uint8Array, binary: boolean): void {
     this.#activeAt = performance.now();
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(bytes);
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#sentBytes += bytes.length;
+    this.#socket.send(bytes, { binary });
   }
 
   /** A reader that stays behind for too long is let go: its session would hold its place for ever. */
@@ -162,6 +179,7 @@ export class Connection implements Sink {
         dialect,
         tagged: dialect === 2 && config.binary_framing === "tagged",
         resumable: dialect === 2 && config.resumable === true && resumeTtlMs > 0,
+        tellsQueue: dialect === 2 && config.queue_events === true,
       });
       this.#adopt(session);
       if (dialect === 2) this.#created(session);
@@ -185,6 +203,7 @@ export class Connection implements Sink {
   #adopt(session: LiveSession): void {
     clearTimeout(this.#timer);
     this.#session = session;
+    this.#sessionId = session.id;
     if (session.options.resumable) this.#shelf.hold(session, () => this.release());
     session.attach(this);
     session.done.catch((error) => this.#broken(error));
@@ -217,13 +236,14 @@ export class Connection implements Sink {
 
   async #update(update: Extract<ClientMessage, { type: "session.update" }>): Promise<void> {
     const session = this.#session;
-    if (session === undefined) return;
-    const { type: _, apply, ...change } = update;
+    const { type: _, apply, seq, ...change } = update;
+    if (session === undefined || session.isRepeat(seq)) return;
     try {
       const wish = changedWish(session.settings.wish, change);
       const settings = await prepareSettings(wish, this.#deps, this.#gone.signal);
       if (this.#gone.signal.aborted) return;
       session.update(settings, apply ?? "next");
+      session.heeded(seq);
     } catch (error) {
       if (this.#gone.signal.aborted) return;
       const { code, message, param } = speechError(error);
@@ -276,8 +296,8 @@ export class Connection implements Sink {
 
   #broken(error: unknown): void {
     if (this.#gone.signal.aborted) return;
-    const requestId = this.#session?.id;
-    this.#deps.logger?.error({ err: error, requestId }, "A speech socket failed");
+    const details = { ...this.#logged, session: this.#sessionId };
+    this.#deps.logger?.error({ err: error, ...details }, "A speech socket failed");
     const said = error instanceof ApiError ? error.message : "the server failed";
     this.#refuse("internal", `Internal error: ${said}`);
   }
@@ -300,6 +320,12 @@ export class Connection implements Sink {
   #closed(code: number): void {
     clearTimeout(this.#timer);
     this.#gone.abort();
+    const details = { dialect: this.#dialect, session: this.#sessionId, code };
+    const ms = Math.round(performance.now() - this.#openedAt);
+    this.#deps.logger?.info(
+      { ...this.#logged, ...details, ms, bytes: this.#sentBytes },
+      "socket closed",
+    );
     this.#leave(!this.#isEnded && !NORMAL_CLOSURES.has(code));
   }
 

@@ -1,5 +1,6 @@
 /** What the realtime doors are given by the composition root. Contracts only. */
 import type { HttpDeps } from "../http/deps.ts";
+import type { RecentFigures } from "../metrics/metrics.ts";
 
 /** The same as the HTTP door: voices, settings and access are one for all doors. */
 export interface RealtimeDeps extends Omit<HttpDeps, "metrics"> {
@@ -7,12 +8,7 @@ export interface RealtimeDeps extends Omit<HttpDeps, "metrics"> {
     sessionOpened(): void;
     sessionClosed(): void;
     sessionResumed(result: "resumed" | "unavailable" | "taken_over"): void;
-    recent(): {
-      readonly ttfaP50Ms: number;
-      readonly ttfaP95Ms: number;
-      readonly rtfP50: number;
-      readonly eventLoopP99Ms: number;
-    };
+    recent(): RecentFigures;
   };
 }
 

@@ -1,6 +1,7 @@
 /** The realtime doors over the shipped model: what only a real engine shows about time, sound and what is left behind. */
 import { io } from "socket.io-client";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { TestSocket } from "../cases/test-socket.ts";
 import type { ClientMessageInput } from "../protocol/socket-client.ts";
 import { FERRY, randomly } from "../speech/test-starter.ts";
 import {
@@ -11,7 +12,6 @@ import {
   type TestHouse,
   until,
 } from "./test-doors.ts";
-import { TestSocket } from "./test-socket.ts";
 
 const CONFIG = {
   type: "session.config",

@@ -3,6 +3,7 @@ import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ClientOptions } from "ws";
+import { TestSocket } from "../cases/test-socket.ts";
 import {
   type Changes,
   type Doors,
@@ -11,7 +12,6 @@ import {
   type ToneHouse,
   until,
 } from "./test-doors.ts";
-import { TestSocket } from "./test-socket.ts";
 
 let house: ToneHouse;
 let doors: Doors;
@@ -78,6 +78,44 @@ describe("a handshake", () => {
     expect(answer.headers["www-authenticate"]).toBe("Bearer");
     expect((await refused({ authorization: "Bearer wrong" })).status).toBe(401);
     await accepted({ headers: { authorization: "Bearer secret" } });
+  });
+
+  describe("with a key as a subprotocol, as pages send it", () => {
+    const named = (key: string) => `sonant.key.${Buffer.from(key).toString("base64url")}`;
+    const offer = (...names: string[]) => ({ "sec-websocket-protocol": names.join(", ") });
+
+    it("is accepted, and the key is not sent back", async () => {
+      await open({ server: { apiKeys: ["other", "a/+ü?"] } });
+      const protocols = ["voice-speech.v2", named("a/+ü?")];
+      const socket = new TestSocket(doors.url, { protocols });
+      await socket.opened;
+      expect(socket.socket.protocol).toBe("voice-speech.v2");
+    });
+
+    it.each([
+      ["a wrong key", "voice-speech.v2", named("wrong")],
+      ["no key", "voice-speech.v2"],
+      ["an empty key", "voice-speech.v2", "sonant.key."],
+      ["what is no base64", "voice-speech.v2", "sonant.key.!!!"],
+      ["the key without its prefix", "voice-speech.v2", "secret"],
+    ])("is refused for %s", async (_, ...names) => {
+      await open({ server: { apiKeys: ["secret"] } });
+      expect((await refused(offer(...names))).status).toBe(401);
+    });
+
+    it("counts less than a header, which decides alone", async () => {
+      await open({ server: { apiKeys: ["secret"] } });
+      const headers = { ...offer("voice-speech.v2", named("secret")), authorization: "Bearer no" };
+      expect((await refused(headers)).status).toBe(401);
+    });
+
+    it("counts against the limit of that key, by whichever way it comes", async () => {
+      await open({ server: { apiKeys: ["a", "b"], requestsPerMinute: 1 } });
+      await accepted({ headers: { authorization: "Bearer a" } });
+      expect((await refused(offer("voice-speech.v2", named("a")))).status).toBe(429);
+      const other = new TestSocket(doors.url, { protocols: ["voice-speech.v2", named("b")] });
+      await other.opened;
+    });
   });
 
   it("is refused on paths that are none of ours", async () => {

@@ -5,9 +5,10 @@
 import { type Server as HttpServer, type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
+import { requestId } from "../http/requests.ts";
 import { ApiError, toApiError } from "../protocol/envelope.ts";
 import { toJson } from "../protocol/json.ts";
-import { SOCKET_PATHS, SUBPROTOCOL } from "../protocol/socket-client.ts";
+import { KEY_SUBPROTOCOL, SOCKET_PATHS, SUBPROTOCOL } from "../protocol/socket-address.ts";
 import { Connection } from "./connection.ts";
 import type { RealtimeDeps } from "./deps.ts";
 import { attachPlayground } from "./playground.ts";
@@ -21,6 +22,8 @@ export interface Realtime {
 const GOING_AWAY = 1001;
 /** How long clients have for their part of the farewell. */
 const PATIENCE_MS = 2000;
+/** Pings without an answer after which a socket is given up. */
+const MISSED_BEATS = 2;
 /** What a client is told to wait, in seconds, where nobody knows better. */
 const RETRY_AFTER_S = 2;
 
@@ -35,6 +38,18 @@ function clientOf(request: IncomingMessage, trustProxy: boolean): string {
   const forwarded = trustProxy ? request.headers["x-forwarded-for"] : undefined;
   const first = (Array.isArray(forwarded) ? forwarded[0] : forwarded)?.split(",", 1)[0]?.trim();
   return first || (request.socket.remoteAddress ?? "unknown");
+}
+
+/**
+ * What stands for an Authorization header: the header itself, or the key that a page, which can set none, sends as a
+ * subprotocol.
+ */
+function authorizationOf({ headers }: IncomingMessage): string | undefined {
+  if (headers.authorization !== undefined) return headers.authorization;
+  const offered = headers["sec-websocket-protocol"]?.split(",").map((name) => name.trim());
+  const key = offered?.find((name) => name.startsWith(KEY_SUBPROTOCOL));
+  if (key === undefined) return undefined;
+  return `Bearer ${Buffer.from(key.slice(KEY_SUBPROTOCOL.length), "base64url").toString("utf8")}`;
 }
 
 /** Answers a handshake with an HTTP error, the only language it speaks yet. */
@@ -66,21 +81,29 @@ export function attachRealtime(server: HttpServer, deps: RealtimeDeps): Realtime
     noServer: true,
     maxPayload: config.limits.ws_frame_bytes,
     perMessageDeflate: false, // audio does not compress, and it would cost time
+    // Never the key, which would come back in the answer.
     handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
   });
   const perClient = new Map<string, number>();
-  const admit = (request: IncomingMessage): string => {
-    const client = clientOf(request, config.server.trustProxy);
+  const arrive = (request: IncomingMessage) => {
     if (!allowsOrigin(request, config.server.corsOrigins)) throw new ApiError("forbidden_origin");
-    if (!access.opens(request.headers.authorization)) throw new ApiError("unauthorized");
-    access.count(request.headers.authorization, client);
+  };
+  const enter = (request: IncomingMessage, authorization: string | undefined): string => {
+    const client = clientOf(request, config.server.trustProxy);
+    if (!access.opens(authorization)) throw new ApiError("unauthorized");
+    access.count(authorization, client);
     return client;
   };
   // Pages may watch a server that does not serve yet, or no longer does.
-  const playground = attachPlayground(server, deps, admit);
+  const playground = attachPlayground(server, deps, {
+    arrive,
+    enter: (request, key) =>
+      enter(request, request.headers.authorization ?? (key && `Bearer ${key}`)),
+  });
 
   const admitSession = (request: IncomingMessage): string => {
-    const client = admit(request);
+    arrive(request);
+    const client = enter(request, authorizationOf(request));
     if (service.state.stage === "draining") throw new ApiError("shutting_down");
     if (service.state.stage !== "ready") throw new ApiError("warming_up");
     const full = sockets.clients.size >= config.sockets.maxSessions;
@@ -100,12 +123,15 @@ export function attachRealtime(server: HttpServer, deps: RealtimeDeps): Realtime
       if (!path.startsWith("/socket.io")) refuse(socket, new ApiError("route_reserved"));
       return;
     }
+    const handshake = { requestId: requestId(request) };
     let client: string;
     try {
       client = admitSession(request);
     } catch (error) {
       const reason = toApiError(error);
       metrics.rejected(reason.code);
+      const ip = clientOf(request, config.server.trustProxy);
+      deps.logger?.info({ ...handshake, ip, reason: reason.code }, "socket refused");
       refuse(socket, reason);
       return;
     }
@@ -119,19 +145,21 @@ export function attachRealtime(server: HttpServer, deps: RealtimeDeps): Realtime
         else perClient.delete(client);
       });
       const dialect = accepted.protocol === SUBPROTOCOL ? 2 : 1;
-      new Connection(accepted, deps, shelf, { dialect });
+      new Connection(accepted, deps, shelf, { dialect, ...handshake, ip: client });
     });
   };
   server.on("upgrade", onUpgrade);
 
-  // A connection that does not answer between two beats is gone, whatever the network believes.
-  const unanswered = new WeakSet<object>();
+  // A connection that misses two beats is gone, whatever the network believes. One is no proof: a ping waits behind all
+  // the audio that its client has yet to read.
+  const missed = new WeakMap<object, number>();
   const heartbeat = setInterval(() => {
     for (const socket of sockets.clients) {
-      if (unanswered.has(socket)) socket.terminate();
+      const beats = missed.get(socket);
+      if (beats === undefined) socket.on("pong", () => missed.set(socket, 0));
+      if (beats === MISSED_BEATS) socket.terminate();
       else {
-        unanswered.add(socket);
-        socket.once("pong", () => unanswered.delete(socket));
+        missed.set(socket, (beats ?? 0) + 1);
         socket.ping();
       }
     }

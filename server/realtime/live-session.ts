@@ -6,12 +6,14 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { createEncoder } from "../audio/encode.ts";
 import type { Encoder } from "../audio/encoder.ts";
+import { timedEncoder } from "../http/timed-encoder.ts";
 import type { ClientMessage } from "../protocol/socket-client.ts";
 import { generationError, type ServerMessage } from "../protocol/socket-server.ts";
 import { encodeTagged } from "../protocol/tagged-frame.ts";
 import { speechError } from "../speech/errors.ts";
 import type { SpeechEvent, SpeechSession, UnitEnded } from "../speech/types.ts";
 import type { RealtimeDeps, Sink } from "./deps.ts";
+import { firstAudio } from "./first-audio.ts";
 import { ReplayBuffer } from "./replay.ts";
 import type { SocketSettings } from "./settings.ts";
 
@@ -19,6 +21,8 @@ export interface LiveOptions {
   readonly dialect: 1 | 2;
   readonly tagged: boolean;
   readonly resumable: boolean;
+  /** The client wants to know its place in line. */
+  readonly tellsQueue: boolean;
 }
 
 /** The unit whose audio is on its way. */
@@ -47,6 +51,7 @@ export class LiveSession {
   readonly id = `ws_${randomUUID()}`;
   readonly token = randomBytes(24).toString("base64url");
   readonly options: LiveOptions;
+  readonly #metrics: RealtimeDeps["metrics"];
   #settings: SocketSettings;
   readonly #speech: SpeechSession;
   readonly #replay = new ReplayBuffer();
@@ -54,13 +59,15 @@ export class LiveSession {
   #attached: () => void = () => {};
   #unit: OpenUnit | undefined;
   #seq = 0;
-  #lastTextSeq = -1;
+  /** Number of the last counted message that was heeded. */
+  #lastInputSeq = -1;
   #ended = false;
   /** Resolves when the speech has ended and nothing more will be sent. */
   readonly done: Promise<void>;
 
   constructor(deps: RealtimeDeps, settings: SocketSettings, options: LiveOptions) {
     this.options = options;
+    this.#metrics = deps.metrics;
     this.#settings = settings;
     this.#speech = deps.service.open({
       ...settings,
@@ -108,15 +115,28 @@ export class LiveSession {
     this.#speech.update(settings, apply);
   }
 
-  /** @throws ApiError `input_overflow` */
+  /** Whether a message with this number was heeded before, and comes again after a lost connection. */
+  isRepeat(seq: number | undefined): boolean {
+    return seq !== undefined && seq <= this.#lastInputSeq;
+  }
+
+  /** The message with this number has been heeded. */
+  heeded(seq: number | undefined): void {
+    this.#lastInputSeq = seq ?? this.#lastInputSeq;
+  }
+
+  /** @throws ApiError `input_overflow`; the message may then be sent again under its number */
   receive(message: ClientMessage): void {
+    const seq = "seq" in message ? message.seq : undefined;
+    if (this.isRepeat(seq)) return;
+    this.#heed(message);
+    this.heeded(seq);
+  }
+
+  #heed(message: ClientMessage): void {
     switch (message.type) {
       case "input.text":
-        if (message.seq !== undefined) {
-          if (message.seq <= this.#lastTextSeq) return; // sent again after a lost connection
-        }
         this.#speech.push(message.text);
-        this.#lastTextSeq = message.seq ?? this.#lastTextSeq;
         return;
       case "input.flush":
         this.#speech.flush();
@@ -186,6 +206,14 @@ export class LiveSession {
         });
         return;
       case "queued":
+        if (this.options.tellsQueue) {
+          this.#say({
+            type: "session.queued",
+            place: event.place,
+            expected_wait_ms: Math.round(event.expectedWaitMs),
+          });
+        }
+        return;
     }
   }
 
@@ -193,7 +221,9 @@ export class LiveSession {
     // Those that the utterance was begun with, which may have been changed for the next one.
     const settings = event.settings as SocketSettings;
     const { format, streamAudio, sampleRate, channels } = settings;
-    const encoder = await createEncoder(format, { sampleRate, channels });
+    const encoder = timedEncoder(await createEncoder(format, { sampleRate, channels }), (seconds) =>
+      this.#metrics.encoded(format, seconds),
+    );
     if (this.#ended) {
       encoder.close();
       return;
@@ -268,7 +298,7 @@ export class LiveSession {
         : {
             ...done,
             duration_ms: Math.round(event.durationMs),
-            ...(event.ttfaMs === undefined ? {} : { ttfa_ms: Math.round(event.ttfaMs * 10) / 10 }),
+            ...firstAudio(event),
             rtf: Math.round(event.rtf * 1e4) / 1e4,
             seed: event.seed,
             cancelled: event.cancelled,

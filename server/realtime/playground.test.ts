@@ -1,6 +1,7 @@
 /** The playground's door over tones: the same speech as on the speech socket, several sessions on one connection. */
 import { io, type Socket } from "socket.io-client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TestSocket } from "../cases/test-socket.ts";
 import type {
   ErrorInfo,
   OpenedInfo,
@@ -17,7 +18,6 @@ import {
   type ToneHouse,
   until,
 } from "./test-doors.ts";
-import { TestSocket } from "./test-socket.ts";
 
 type Page = Socket<ServerToPage, PageToServer>;
 type Event = { readonly name: string; readonly info: Record<string, unknown>; audio?: Uint8Array };
@@ -155,6 +155,7 @@ describe("a page", () => {
     await until(() => seen(events, "status").length > 0);
     const tick = seen(events, "status")[0]?.info as unknown as StatusTick;
     expect(tick).toMatchObject({ state: "ready", active: 0, waiting: 0, capacity: 4, sockets: 1 });
+    expect(tick).toMatchObject({ stage: "ready", errors: [], streams: 0 });
   });
 
   it("that leaves takes its sessions with it", async () => {
@@ -210,5 +211,42 @@ describe("the handshake", () => {
     await expect(connectPage(headers("https://b.example", { authorization }))).rejects.toThrow();
     const { page } = await connectPage(headers("https://a.example", { authorization }));
     expect(page.connected).toBe(true);
+  });
+
+  it("takes the key from the first packet, since pages set no headers, and says what is missing", async () => {
+    doors = await openDoors(house, { server: { apiKeys: ["secret"] } });
+    for (const auth of [{}, { key: "wrong" }, { key: 5 }, { key: "" }]) {
+      await expect(connectPage({ auth })).rejects.toMatchObject({ data: { code: "unauthorized" } });
+    }
+    const { page, events } = await connectPage({ auth: { key: "secret" } });
+    page.emit("watch", { status: true });
+    await until(() => seen(events, "status").length > 0);
+    const tick = seen(events, "status")[0]?.info as unknown as StatusTick;
+    expect(tick.errors).toMatchObject([{ code: "unauthorized", count: 4 }]);
+  });
+
+  it("lets nobody who showed no key open a session or watch", async () => {
+    doors = await openDoors(house, { server: { apiKeys: ["secret"] } });
+    const page: Page = io(`http://127.0.0.1:${doors.port}`, {
+      transports: ["websocket"],
+      forceNew: true,
+    });
+    pages.push(page);
+    const heard: string[] = [];
+    page.onAny((name: string) => heard.push(name));
+    page.emit("watch", { status: true });
+    page.emit("open", { session: "a" }, () => heard.push("opened"));
+    await new Promise((resolve) => page.once("connect_error", resolve));
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    expect(heard).toEqual([]);
+    expect(house.service.openSessions).toBe(0);
+  });
+
+  it("counts against the limit of its key", async () => {
+    doors = await openDoors(house, { server: { apiKeys: ["a", "b"], requestsPerMinute: 1 } });
+    await connectPage({ auth: { key: "a" } });
+    const again = connectPage({ auth: { key: "a" } });
+    await expect(again).rejects.toMatchObject({ data: { code: "rate_limited" } });
+    await connectPage({ auth: { key: "b" } });
   });
 });

@@ -13,12 +13,13 @@ import {
   type PageEventName,
   type PageToServer,
   type ServerToPage,
-  type StatusTick,
 } from "../protocol/playground.ts";
 import { speechError } from "../speech/errors.ts";
 import type { SpeechEvent, SpeechSession, SpeechSettings } from "../speech/types.ts";
 import type { RealtimeDeps } from "./deps.ts";
+import { firstAudio } from "./first-audio.ts";
 import { prepareSettings } from "./settings.ts";
+import { StatusGauge } from "./status-tick.ts";
 
 const TICK_MS = 1000;
 const WATCHERS = "watchers";
@@ -31,14 +32,6 @@ const ROOM_POLL_MS = 20;
 
 type Page = Socket<PageToServer, ServerToPage>;
 type TextMessage = ReturnType<(typeof PAGE_EVENTS)["text"]["parse"]>;
-
-const STATES: Readonly<Record<string, StatusTick["state"]>> = {
-  loading: "warming_up",
-  warming: "warming_up",
-  ready: "ready",
-  draining: "shutting_down",
-  failed: "engine_dead",
-};
 
 interface PageSession {
   readonly speech: SpeechSession;
@@ -256,7 +249,7 @@ class Forward {
           total_bytes: this.#bytes,
           error: event.error !== undefined,
           duration_ms: event.durationMs,
-          ...(event.ttfaMs === undefined ? {} : { ttfa_ms: event.ttfaMs }),
+          ...firstAudio(event),
           rtf: event.rtf,
           // Through a double; seeds that a page chooses are small enough to survive it.
           seed: Number(event.seed),
@@ -303,22 +296,34 @@ function errorInfo(session: string | null, error: unknown, fatal: boolean): Erro
   return { session, code, message, hint: entry.next, retryable: entry.retryable, fatal };
 }
 
-/**
- * Opens the door on /socket.io.
- * @param admit throws ApiError for who may not connect
- */
+/** Who may come in; both throw an ApiError for those who may not. */
+export interface PageAdmission {
+  /** Looks at where a handshake comes from; its key follows later. */
+  arrive(request: IncomingMessage): void;
+  /** Looks at the key of a connection: of the handshake's header, else what the page says first. */
+  enter(request: IncomingMessage, key: string | undefined): void;
+}
+
+/** Time for a page to say its key, in milliseconds; longer than any network needs. */
+const GREETING_MS = 10_000;
+
+/** Opens the door on /socket.io. */
 export function attachPlayground(
   server: HttpServer,
   deps: RealtimeDeps,
-  admit: (request: IncomingMessage) => void,
+  admission: PageAdmission,
 ): { close(): Promise<void> } {
   const io = new Server<PageToServer, ServerToPage>(server, {
     serveClient: false,
     maxHttpBufferSize: deps.config.limits.ws_frame_bytes,
     perMessageDeflate: false,
+    // As on the speech socket: two beats without an answer end a connection.
+    pingInterval: deps.config.sockets.heartbeatMs,
+    pingTimeout: deps.config.sockets.heartbeatMs,
+    connectTimeout: GREETING_MS,
     allowRequest: (request, decide) => {
       try {
-        admit(request);
+        admission.arrive(request);
         const isFull = io.engine.clientsCount >= deps.config.sockets.maxSessions;
         if (isFull) throw new ApiError("too_many_sessions");
         decide(null, true);
@@ -329,11 +334,25 @@ export function attachPlayground(
       }
     },
   });
+  io.use(({ request, handshake }, decide) => {
+    const { key } = handshake.auth as { readonly key?: unknown };
+    try {
+      admission.enter(request, typeof key === "string" && key !== "" ? key : undefined);
+      decide();
+    } catch (error) {
+      const { code, message } = speechError(error);
+      deps.metrics.rejected(code);
+      // The page is told the code, so that it can ask its visitor for a key.
+      decide(Object.assign(new Error(message), { data: { code } }));
+    }
+  });
   io.on("connection", (page) => {
     new PageDoor(page, deps);
   });
+  const gauge = new StatusGauge(deps);
   const ticks = setInterval(() => {
-    if (io.sockets.adapter.rooms.has(WATCHERS)) io.to(WATCHERS).emit("status", tick(deps, io));
+    if (!io.sockets.adapter.rooms.has(WATCHERS)) return;
+    io.to(WATCHERS).emit("status", gauge.read(io.engine.clientsCount));
   }, TICK_MS);
   ticks.unref();
   return {
@@ -342,23 +361,5 @@ export function attachPlayground(
       io.disconnectSockets(true);
       io.engine.close();
     },
-  };
-}
-
-function tick(deps: RealtimeDeps, io: Server): StatusTick {
-  const { active, waiting, capacity } = deps.service.load;
-  const recent = deps.metrics.recent();
-  return {
-    at_ms: Date.now(),
-    state: STATES[deps.service.state.stage] ?? "engine_dead",
-    active,
-    waiting,
-    capacity,
-    sockets: io.engine.clientsCount,
-    ttfa_p50_ms: recent.ttfaP50Ms,
-    ttfa_p95_ms: recent.ttfaP95Ms,
-    rtf_p50: recent.rtfP50,
-    event_loop_p99_ms: recent.eventLoopP99Ms,
-    resident_bytes: process.memoryUsage.rss(),
   };
 }

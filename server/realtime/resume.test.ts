@@ -1,8 +1,8 @@
 /** Sessions that outlive their connection, over tones: what is sent again, who may have them, and when they end. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TestSocket } from "../cases/test-socket.ts";
 import { decodeTagged } from "../protocol/tagged-frame.ts";
 import { type Doors, openDoors, openToneHouse, type ToneHouse, until } from "./test-doors.ts";
-import { TestSocket } from "./test-socket.ts";
 
 const CONFIG = {
   type: "session.config",
@@ -129,6 +129,25 @@ describe("a lost connection", () => {
     expect((await next.closed()).code).toBe(4410);
     await other.close();
   });
+});
+
+it("whatever is numbered is heeded once, texts and all else", async () => {
+  const { socket } = await begin();
+  socket.send({ type: "input.text", seq: 0, text: "One two three four. " });
+  socket.send({ type: "input.done", seq: 1 });
+  socket.send({ type: "input.done", seq: 1 });
+  socket.send({ type: "input.text", seq: 2, text: "Five six seven eight. " });
+  socket.send({ type: "input.flush", seq: 1 });
+  socket.send({ type: "input.cancel", seq: 2 });
+  socket.send({ type: "session.update", seq: 0, speed: 99 });
+  socket.send({ type: "input.commit", seq: 3 });
+  await socket.until("session.done");
+  expect(await socket.until("session.done")).toMatchObject({ utterance_index: 1 });
+  socket.send({ type: "ping", t: 1 });
+  await socket.until("pong");
+  expect(socket.messages("session.done")).toHaveLength(2);
+  expect(socket.messages("audio.start")).toHaveLength(2);
+  expect(socket.messages("audio.cancelled")).toEqual([]);
 });
 
 it("only so many sessions wait for their clients, and the oldest makes room", async () => {

@@ -4,7 +4,7 @@ import type { StoredVoice } from "./store.ts";
 
 /** An uploaded voice in the words of the protocol. */
 export function uploadedVoice(voice: StoredVoice): UploadedVoice {
-  const { refText, speakerDescription } = voice;
+  const { refText, speakerDescription, language } = voice;
   return {
     id: voice.id,
     name: voice.name,
@@ -18,5 +18,6 @@ export function uploadedVoice(voice: StoredVoice): UploadedVoice {
     ...(speakerDescription === undefined ? {} : { speaker_description: speakerDescription }),
     duration_s: voice.durationSeconds,
     sample_rate: voice.sampleRate,
+    ...(language === undefined ? {} : { language }),
   };
 }

@@ -54,6 +54,7 @@ it("survives being killed at any moment", async () => {
       expect(hashes).toContain(voice?.sha256);
       possible.set(name, [voice?.sha256]);
       if (voice === undefined) continue;
+      expect([undefined, voice.sha256]).toContain(voice.speakerDescription);
       expect(await store.sample(voice.id)).toHaveLength(40_000);
       expect(await store.codes(voice.id, KEY)).toMatchObject({ frames: codesOf(1).frames });
     }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, truncate, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type FileStoreOptions, FileVoiceStore } from "./file-store.ts";
@@ -64,12 +64,55 @@ describe("a voice", () => {
     const store = await open();
     const voice = await store.put(draft("Ada"));
     await store.put(draft("Bea", 2));
-    await expect(store.rename("ada", "bea")).rejects.toMatchObject({ code: "invalid_value" });
-    await expect(store.rename("Cleo", "Dora")).rejects.toMatchObject({ code: "voice_not_found" });
-    expect(await store.rename("ada", "Älva")).toEqual({ ...voice, name: "Älva" });
-    expect(await store.rename("älva", "ÄLVA")).toMatchObject({ id: voice.id, name: "ÄLVA" });
+    const change = (nameOrId: string, name: string) => store.update(nameOrId, { name });
+    await expect(change("ada", "bea")).rejects.toMatchObject({ code: "voice_name_taken" });
+    await expect(change("Cleo", "Dora")).rejects.toMatchObject({ code: "voice_not_found" });
+    expect(await change("ada", "Älva")).toEqual({ ...voice, name: "Älva" });
+    expect(await change("älva", "ÄLVA")).toMatchObject({ id: voice.id, name: "ÄLVA" });
     expect(await names(await open())).toEqual(["ÄLVA", "Bea"]);
     expect(await store.codes(voice.id, KEY)).toEqual(codesOf(1));
+  });
+
+  it("is described anew, in one step and for good, whoever else changes it", async () => {
+    const store = await open();
+    const voice = await store.put({ ...draft("Ada"), speakerDescription: "calm", language: "en" });
+    const changed = await store.update("ada", { name: "Bea", speakerDescription: "lively" });
+    expect(changed).toEqual({ ...voice, name: "Bea", speakerDescription: "lively" });
+    const other = await open();
+    expect(await other.find("bea")).toEqual(changed);
+    await Promise.all([
+      store.update(voice.id, { speakerDescription: "loud" }),
+      store.update(voice.id, { language: "zh" }),
+      store.update(voice.id, { name: "Cleo" }),
+    ]);
+    await other.update(voice.id, { language: undefined });
+    const { language: _, ...rest } = { ...voice, name: "Cleo", speakerDescription: "loud" };
+    expect(await (await open()).find(voice.id)).toEqual(rest);
+    expect(await store.sample(voice.id)).toHaveLength(3000);
+    expect(await readdir(folder.path)).toHaveLength(1);
+  });
+
+  it("keeps its name when two others want it at once", async () => {
+    const store = await open();
+    const voices = await Promise.all(["Ada", "Bea"].map((name) => store.put(draft(name))));
+    const renaming = voices.map(({ id }) => store.update(id, { name: "Cleo" }));
+    const results = await Promise.allSettled(renaming);
+    const refused = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    expect(refused).toMatchObject([{ code: "voice_name_taken" }]);
+    expect(await names(await open())).toHaveLength(2);
+  });
+
+  it("whose change a crash interrupted is the new one", async () => {
+    const store = await open();
+    const { id } = await store.put(draft("Ada"));
+    const path = (await withPath(id))("voice.json");
+    await store.update(id, { name: "Bea" });
+    const changed = await readFile(join(folder.path, `${id}.1`, "voice.json"));
+    await rename(join(folder.path, `${id}.1`), join(folder.path, `${id}.0`));
+    expect(await readFile(path)).toEqual(changed);
+    const again = await open();
+    expect(await names(again)).toEqual(["Bea"]);
+    expect(await again.update(id, { name: "Cleo" })).toMatchObject({ id, name: "Cleo" });
   });
 
   it("is gone after its deletion, also by id, and its name is free", async () => {
@@ -127,7 +170,7 @@ describe("a folder", () => {
     const [one, two] = [await open(), await open()];
     const voice = await one.put(draft("Ada"));
     expect(await two.find("ada")).toEqual(voice);
-    await two.rename("Ada", "Bea");
+    await two.update("Ada", { name: "Bea" });
     expect(await names(one)).toEqual(["Bea"]);
     expect(await one.codes(voice.id, KEY)).toEqual(codesOf(1));
     const newer = await two.put(draft("Cleo"));
@@ -141,7 +184,7 @@ describe("a folder", () => {
     const [one, two] = [await open({ freshMs: 1e9 }), await open()];
     const { id } = await two.put(draft("Ada"));
     await one.delete("nobody");
-    await two.rename("Ada", "Bea");
+    await two.update("Ada", { name: "Bea" });
     expect(await one.sample(id)).toHaveLength(3000);
     expect(await one.find("Bea")).toMatchObject({ id });
   });

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { VoiceCodes } from "../models/types.ts";
 import { ApiError } from "../protocol/envelope.ts";
 import { LIMITS } from "../protocol/limits.ts";
+import type { VoiceEdit } from "../protocol/voice-upload.ts";
 import { Turns } from "./concurrency.ts";
 import {
   discardFolder,
@@ -42,7 +43,7 @@ export interface FileStoreOptions {
 
 interface Entry extends VoiceDetails {
   readonly key: string;
-  /** Grows when the voice is renamed, so that a listing of the folder shows it. */
+  /** Grows when the voice is changed, so that a listing of the folder shows it. */
   readonly revision: number;
 }
 
@@ -120,32 +121,22 @@ export class FileVoiceStore implements VoiceStore {
     });
   }
 
-  rename(nameOrId: string, name: string): Promise<StoredVoice> {
-    const key = voiceKey(name);
-    return this.#turns.run(key, async () => {
-      await this.#look();
-      const old = this.#entry(nameOrId);
-      if (old === undefined) throw notFound(nameOrId);
-      const holder = this.#byKey.get(key);
-      if (holder !== undefined && holder.voice.id !== old.voice.id) {
-        const message = `Invalid voice name: '${name}' is the name of another voice`;
-        throw new ApiError("invalid_value", message, { param: "name" });
-      }
-      const voice = { ...old.voice, name };
-      const entry = { ...old, voice, key, revision: old.revision + 1 };
-      return this.#turns.run(INDEX, async () => {
-        try {
-          await publishFile(join(this.#root, folderOf(old)), DETAILS_FILE, formatDetails(entry));
-          await renameDurably(this.#root, folderOf(old), folderOf(entry));
-        } catch (error) {
-          throw isMissing(error) ? notFound(nameOrId) : error;
-        }
-        this.#entries.delete(folderOf(old));
-        this.#entries.set(folderOf(entry), entry);
-        this.#index();
-        return voice;
+  async update(nameOrId: string, edit: VoiceEdit): Promise<StoredVoice> {
+    await this.#look();
+    for (let found = this.#entry(nameOrId); found !== undefined; ) {
+      const old = found;
+      const key = voiceKey(edit.name ?? old.voice.name);
+      const changed = await this.#turns.run(key, async () => {
+        await this.#look();
+        return this.#turns.run(INDEX, () => this.#change(old.voice.id, edit));
       });
-    });
+      if (changed !== undefined) return changed;
+      // Another process deleted the voice, or changed it at the same moment: then once more.
+      await this.#look();
+      found = this.#byId(old.voice.id);
+      if (found?.revision === old.revision) break;
+    }
+    throw notFound(nameOrId);
   }
 
   async delete(nameOrId: string): Promise<StoredVoice | undefined> {
@@ -227,6 +218,31 @@ export class FileVoiceStore implements VoiceStore {
       this.#index();
     });
     for (const old of replaced) await this.#discard(old);
+    return voice;
+  }
+
+  /** Undefined if the voice is not where it was. The details are final once they lie there; the folder's name follows. */
+  async #change(id: string, edit: VoiceEdit): Promise<StoredVoice | undefined> {
+    const old = this.#byId(id);
+    if (old === undefined) return undefined;
+    const voice = { ...old.voice, ...edit };
+    const key = voiceKey(voice.name);
+    const holder = this.#byKey.get(key);
+    if (holder !== undefined && key !== old.key) {
+      const message = `Invalid voice name: '${voice.name}' is the name of another voice`;
+      throw new ApiError("voice_name_taken", message, { param: "name" });
+    }
+    const entry = { ...old, voice, key, revision: old.revision + 1 };
+    try {
+      await publishFile(join(this.#root, folderOf(old)), DETAILS_FILE, formatDetails(entry));
+      await renameDurably(this.#root, folderOf(old), folderOf(entry));
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+    this.#entries.delete(folderOf(old));
+    this.#entries.set(folderOf(entry), entry);
+    this.#index();
     return voice;
   }
 

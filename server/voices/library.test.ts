@@ -122,7 +122,11 @@ describe("uploads", () => {
     expect(await voices.get("zoë")).toEqual({ kind: "uploaded", ...uploaded });
     expect(await voices.get("CLARA")).toMatchObject({ kind: "preset", default: true });
     expect(await voices.sample("zoë")).toEqual(clip(Buffer.from(recording(3))));
-    expect(await voices.rename("zoë", "Ada")).toMatchObject({ id: uploaded.id, name: "Ada" });
+    expect(await voices.update("zoë", { name: "Ada" })).toEqual({
+      kind: "uploaded",
+      ...uploaded,
+      name: "Ada",
+    });
 
     const speaking = await codesOfVoice(voices, "Ada");
     expect(await voices.delete("ada")).toBe(true);
@@ -131,6 +135,35 @@ describe("uploads", () => {
     expect(speaking.frames).toBeGreaterThan(30);
     await expect(voices.get("ada")).rejects.toMatchObject({ code: "voice_not_found" });
     await expect(voices.resolve({ voice: "Ada" })).rejects.toMatchObject({ code: "invalid_voice" });
+  });
+
+  it("are described anew without being encoded anew", async () => {
+    const voices = library();
+    const { id } = await voices.upload({ ...form("v"), language: "en" }, clip(recording(2)));
+    await voices.upload(form("w"), clip(recording(2, 2)));
+    const edit = { speakerDescription: "calm", language: undefined };
+    const changed = await voices.update("V", edit);
+    expect(changed).toMatchObject({ kind: "uploaded", id, name: "v", speaker_description: "calm" });
+    expect(changed).not.toHaveProperty("language");
+    expect(await voices.get(id)).toEqual(changed);
+    expect(await voices.update(id, { speakerDescription: undefined })).not.toHaveProperty(
+      "speaker_description",
+    );
+    for (const name of ["W", " w "]) {
+      await expect(voices.update("v", { name })).rejects.toMatchObject({
+        code: "voice_name_taken",
+        status: 409,
+        details: { param: "name" },
+      });
+    }
+    for (const name of ["clara", "default", "vp_1"]) {
+      await expect(voices.update("v", { name })).rejects.toThrow(/^Invalid voice name/);
+    }
+    const notFound = { code: "voice_not_found" };
+    await expect(voices.update("clara", { name: "x" })).rejects.toMatchObject(notFound);
+    await expect(voices.update("nobody", edit)).rejects.toMatchObject(notFound);
+    await voices.resolve({ voice: "v" });
+    expect(codec.calls).toBe(2);
   });
 
   it("speak with the newest recording of their name", async () => {

@@ -6,7 +6,7 @@ import type { Model, VoiceCodes, VoicePrompt } from "../models/types.ts";
 import { ApiError } from "../protocol/envelope.ts";
 import { LIMITS, type Limits } from "../protocol/limits.ts";
 import type { VoicePromptCreated } from "../protocol/voice-prompts.ts";
-import type { VoiceUpload } from "../protocol/voice-upload.ts";
+import type { VoiceEdit, VoiceUpload } from "../protocol/voice-upload.ts";
 import type { UploadedVoice, VoiceCatalogue, VoiceDetail } from "../protocol/voices.ts";
 import { voiceCatalogue } from "../protocol/voices.ts";
 import { uploadedVoice } from "./describe.ts";
@@ -157,6 +157,7 @@ export class VoiceLibrary {
       consent: form.consent,
       refText: form.ref_text,
       speakerDescription: form.speaker_description,
+      language: form.language,
       origin,
       mimeType,
       sample: bytes,
@@ -166,11 +167,16 @@ export class VoiceLibrary {
     return uploadedVoice(stored);
   }
 
-  /** @throws ApiError `voice_not_found`, or `invalid_value` if it cannot have that name */
-  async rename(nameOrId: string, name: string): Promise<UploadedVoice> {
-    const checked = checkNewName(name, this.#presets.keys, this.#limits);
+  /**
+   * Changes the name, description or language of an uploaded voice.
+   * @param edit checked by `checkChange`
+   * @throws ApiError `voice_not_found`, `invalid_value` if it cannot have that name, or `voice_name_taken`
+   */
+  async update(nameOrId: string, edit: VoiceEdit): Promise<VoiceDetail> {
     const { id } = await this.#stored(nameOrId);
-    return uploadedVoice(await this.#store.rename(id, checked));
+    const name = edit.name && checkNewName(edit.name, this.#presets.keys, this.#limits);
+    const stored = await this.#store.update(id, name === undefined ? edit : { ...edit, name });
+    return { kind: "uploaded", ...uploadedVoice(stored) };
   }
 
   /** Deletes an uploaded voice; false if there is none. Presets cannot be deleted. */

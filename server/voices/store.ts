@@ -3,12 +3,13 @@
  * store in an object service can stand behind the same interface.
  */
 import type { VoiceCodes } from "../models/types.ts";
+import type { VoiceEdit } from "../protocol/voice-upload.ts";
 import type { CodesKey } from "./encode-reference.ts";
 
 /** How a recording came to the server. */
 export type VoiceOrigin = "upload" | "recording";
 
-/** What is known of an uploaded voice. All fields are final, except that a voice may be renamed. */
+/** What is known of an uploaded voice. All fields are final, except those of a `VoiceEdit`. */
 export interface StoredVoice {
   /** `voice_` and a random part: one upload. Another upload under the same name has another id. */
   readonly id: string;
@@ -18,6 +19,8 @@ export interface StoredVoice {
   /** What the recording says. */
   readonly refText?: string | undefined;
   readonly speakerDescription?: string | undefined;
+  /** Two-letter code of the language spoken. */
+  readonly language?: string | undefined;
   readonly origin: VoiceOrigin;
   /** Unix time in seconds; larger than that of every earlier upload. */
   readonly createdAt: number;
@@ -51,8 +54,11 @@ export interface VoiceStore {
    * @throws ApiError `voice_limit_reached`
    */
   put(draft: VoiceDraft): Promise<StoredVoice>;
-  /** @throws ApiError `voice_not_found`, or `invalid_value` if another voice has the name */
-  rename(nameOrId: string, name: string): Promise<StoredVoice>;
+  /**
+   * Changes what people say of a voice; its id, age, recording and codes stay. All of it or nothing.
+   * @throws ApiError `voice_not_found`, or `voice_name_taken` if another voice has the name
+   */
+  update(nameOrId: string, edit: VoiceEdit): Promise<StoredVoice>;
   /** Deletes a voice; undefined if there is none. Codes that were handed out stay good. */
   delete(nameOrId: string): Promise<StoredVoice | undefined>;
   /**

@@ -24,6 +24,7 @@ const Details = z.object({
   consent: z.string(),
   refText: z.string().optional(),
   speakerDescription: z.string().optional(),
+  language: z.string().optional(),
   origin: z.enum(["upload", "recording"]),
   createdAt: z.int().nonnegative(),
   durationSeconds: z.number().positive(),

@@ -1,5 +1,5 @@
 /** The HTTP client with a fetch of the test's own: what is asked, how bodies in pieces are read, and every kind of failure. */
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { HEADERS } from "../headers.ts";
 import { formatEvent } from "../sse.ts";
 import { SonantError } from "./error.ts";
@@ -75,6 +75,20 @@ async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(body), { status, headers });
+
+it("tells of every refusal in one place, and fails all the same", async () => {
+  const heard: (number | undefined)[] = [];
+  const refuse = async () =>
+    new Response(JSON.stringify({ error: "Unauthorized" }), { status: 401 });
+  const client = new SpeechClient({
+    baseUrl: "",
+    fetch: refuse,
+    onRefusal: ({ status }) => heard.push(status),
+  });
+  await expect(client.voices()).rejects.toMatchObject({ code: "unauthorized" });
+  await expect(client.speech({ input: "Hi." })).rejects.toMatchObject({ status: 401 });
+  expect(heard).toEqual([401, 401]);
+});
 
 describe("a whole speech", () => {
   it("is asked for with the key, and comes with its receipt", async () => {
@@ -344,6 +358,27 @@ describe("documents", () => {
     ]);
   });
 
+  it("of a voice are changed, and its recording is read as it is", async () => {
+    const { client, asked } = clientOf(({ init }) =>
+      init.method === "PATCH"
+        ? json({ kind: "uploaded", name: "b" })
+        : new Response(Uint8Array.from([1, 2]), { headers: { "content-type": "audio/flac" } }),
+    );
+    expect(await client.updateVoice("a b", { name: "b", language: null })).toMatchObject({
+      name: "b",
+    });
+    const recording = { bytes: Uint8Array.from([1, 2]), mimeType: "audio/flac" };
+    expect(await client.voiceAudio("a b")).toEqual(recording);
+    expect(asked.map(({ url, init }) => [init.method, url, init.body])).toEqual([
+      ["PATCH", "http://house:1/v1/audio/voices/a%20b", '{"name":"b","language":null}'],
+      ["GET", "http://house:1/v1/audio/voices/a%20b/audio", undefined],
+    ]);
+    const broken = clientOf(() => new Response(bodyOf([[1]], new Error("cut")).stream));
+    expect(await failureOf(() => broken.client.voiceAudio("a"))).toMatchObject({
+      code: "interrupted",
+    });
+  });
+
   it("of a batch come line by line", async () => {
     const lines = ['{"index":1,"status":"success"}\n{"ind', 'ex":0,"status":"error"}\n'];
     const { client, asked } = clientOf(() => new Response(bodyOf(lines).stream));
@@ -352,109 +387,3 @@ describe("documents", () => {
     expect(asked[0]?.init.headers).toMatchObject({ accept: "application/x-ndjson" });
   });
 });
-
-describe("an upload where the platform tells progress", () => {
-  const created = '{"success":true,"voice":{},"id":"v1","name":"Me"}';
-  const voice = {
-    name: "Me",
-    consent: "yes",
-    audio: { file: new Blob(["1234"]), filename: "a.wav" },
-  };
-
-  /** The platform's older kind of request: answers with a status, or does what it is told. */
-  function platform(end: (request: FakeRequest) => void): FakeRequest[] {
-    const made: FakeRequest[] = [];
-    class Request extends FakeRequest {
-      constructor() {
-        super(end);
-        made.push(this);
-      }
-    }
-    vi.stubGlobal("XMLHttpRequest", Request);
-    return made;
-  }
-
-  afterEach(() => vi.unstubAllGlobals());
-
-  it("is told of each step", async () => {
-    const made = platform((request) => {
-      request.upload.onprogress({ loaded: 2, total: 4 });
-      request.upload.onprogress({ loaded: 4, total: 4 });
-      request.answer(200, created);
-    });
-    const client = new SpeechClient({ baseUrl: "", apiKey: "k" });
-    const seen: number[] = [];
-    const onProgress = ({ sentBytes }: { sentBytes: number }) => seen.push(sentBytes);
-    expect(await client.uploadVoice(voice, { onProgress })).toMatchObject({ id: "v1" });
-    expect(seen).toEqual([2, 4]);
-    expect(made[0]?.opened).toEqual(["POST", "/v1/audio/voices"]);
-    expect(made[0]?.headers).toEqual({ authorization: "Bearer k" });
-    expect(made[0]?.form?.get("consent")).toBe("yes");
-  });
-
-  it.each([
-    [
-      (request: FakeRequest) =>
-        request.answer(400, '{"error":{"message":"Too big.","reason":"upload_too_large"}}'),
-      { code: "upload_too_large", status: 400, message: "Too big." },
-    ],
-    [(request: FakeRequest) => request.onerror(), { code: "network" }],
-    [(request: FakeRequest) => request.answer(200, "?"), { code: "malformed_answer" }],
-  ])("fails like every call: %#", async (end, expected) => {
-    platform(end);
-    const client = new SpeechClient({ baseUrl: "" });
-    const work = () => client.uploadVoice(voice, { onProgress: () => {} });
-    expect(await failureOf(work)).toMatchObject(expected);
-  });
-
-  it("can be stopped", async () => {
-    platform(() => {});
-    const stop = new AbortController();
-    const client = new SpeechClient({ baseUrl: "" });
-    const work = client.uploadVoice(voice, { onProgress: () => {}, signal: stop.signal });
-    stop.abort();
-    expect(await failureOf(() => work)).toMatchObject({ code: "aborted" });
-  });
-});
-
-/** As much of XMLHttpRequest as an upload uses. */
-class FakeRequest {
-  opened: string[] = [];
-  readonly headers: Record<string, string> = {};
-  readonly upload = { onprogress: (_: { loaded: number; total: number }) => {} };
-  form: FormData | undefined;
-  status = 0;
-  responseText = "";
-  onload = () => {};
-  onerror = () => {};
-  onabort = () => {};
-
-  constructor(readonly end: (request: FakeRequest) => void) {}
-
-  open(...what: string[]): void {
-    this.opened = what;
-  }
-
-  setRequestHeader(name: string, value: string): void {
-    this.headers[name] = value;
-  }
-
-  getResponseHeader(): null {
-    return null;
-  }
-
-  send(form: FormData): void {
-    this.form = form;
-    this.end(this);
-  }
-
-  abort(): void {
-    this.onabort();
-  }
-
-  answer(status: number, text: string): void {
-    this.status = status;
-    this.responseText = text;
-    this.onload();
-  }
-}

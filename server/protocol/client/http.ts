@@ -8,12 +8,14 @@ import { toJson } from "../json.ts";
 import type { LimitsDocument } from "../limits.ts";
 import type { SpeechRequestInput } from "../speech.ts";
 import type { VoicePromptCreated, VoicePromptInput } from "../voice-prompts.ts";
+import type { VoiceChangeInput } from "../voice-upload.ts";
 import type { VoiceCatalogue, VoiceCreated, VoiceDeleted, VoiceDetail } from "../voices.ts";
 import { AudioEventStream, AudioStream, type StreamSource } from "./audio-stream.ts";
-import { toSonantError } from "./error.ts";
+import type { SonantError } from "./error.ts";
 import { receiptOf, type SpeechReceipt } from "./receipt.ts";
 import {
   type Access,
+  bytesOf,
   type Call,
   type CallOptions,
   chunksOf,
@@ -34,12 +36,21 @@ export interface SpeechClientOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** Milliseconds on a clock that does not jump, for times of arrival. */
   readonly now?: (() => number) | undefined;
+  /** Hears of every refusal of the server, so that one place can ask for a key; the call fails with it all the same. */
+  readonly onRefusal?: ((error: SonantError) => void) | undefined;
 }
 
 /** A speech in one piece. */
 export interface WholeSpeech {
   readonly bytes: Uint8Array;
   readonly receipt: SpeechReceipt;
+}
+
+/** The recording that a voice was made from. */
+export interface VoiceRecording {
+  readonly bytes: Uint8Array;
+  /** As it was uploaded, such as `audio/wav`. */
+  readonly mimeType: string;
 }
 
 /** How the audio is delivered is each method's own affair. */
@@ -53,7 +64,7 @@ export class SpeechClient {
   readonly #access: Access;
   readonly #ownFetch: boolean;
 
-  constructor({ baseUrl, apiKey, fetch, now }: SpeechClientOptions) {
+  constructor({ baseUrl, apiKey, fetch, now, onRefusal }: SpeechClientOptions) {
     this.baseUrl = plainBaseUrl(baseUrl);
     this.#ownFetch = fetch === undefined;
     this.#access = {
@@ -62,6 +73,7 @@ export class SpeechClient {
       // Looked up at each call, so that a page may replace it; called as a function of nothing, as browsers demand.
       fetch: fetch ?? ((input, init) => globalThis.fetch(input, init)),
       now: now ?? (() => performance.now()),
+      onRefusal,
     };
   }
 
@@ -71,11 +83,7 @@ export class SpeechClient {
   async speech(wish: SpeechWish, options: CallOptions = {}): Promise<WholeSpeech> {
     const response = await send(this.#access, post(SPEECH, { ...wish, stream: false }, options));
     const receipt = receiptOf(response.headers);
-    try {
-      return { bytes: new Uint8Array(await response.arrayBuffer()), receipt };
-    } catch (error) {
-      throw toSonantError(error, "interrupted", options.signal);
-    }
+    return { bytes: await bytesOf(response, options.signal), receipt };
   }
 
   /** Speaks a text and gives the audio while it is made, as pcm unless another format is named. */
@@ -124,6 +132,34 @@ export class SpeechClient {
   /** Adds a voice, or replaces the uploaded one of that name. */
   uploadVoice(voice: VoiceForm, options: UploadOptions = {}): Promise<VoiceCreated> {
     return uploadVoice(this.#access, voice, options, this.#ownFetch);
+  }
+
+  /**
+   * Changes the name, description or language of an uploaded voice; what is absent stays, and its id stays in any case.
+   * @throws SonantError `voice_not_found` (presets cannot be changed), `voice_name_taken` or `invalid_value`
+   */
+  updateVoice(
+    name: string,
+    change: VoiceChangeInput,
+    options: CallOptions = {},
+  ): Promise<VoiceDetail> {
+    const call: Call = {
+      ...options,
+      method: "PATCH",
+      path: voicePath(name),
+      json: toJson(change),
+    };
+    return fetchDocument<VoiceDetail>(this.#access, call, ["kind", "name"]);
+  }
+
+  /**
+   * The recording that an uploaded voice was made from, as it was uploaded.
+   * @throws SonantError `voice_not_found`; presets have none
+   */
+  async voiceAudio(name: string, options: CallOptions = {}): Promise<VoiceRecording> {
+    const response = await send(this.#access, { ...options, path: `${voicePath(name)}/audio` });
+    const mimeType = response.headers.get("content-type") ?? "";
+    return { bytes: await bytesOf(response, options.signal), mimeType };
   }
 
   /** @throws SonantError `voice_not_found`; presets cannot be deleted */
@@ -184,9 +220,15 @@ export class SpeechClient {
     return textOf(response, options.signal);
   }
 
-  /** The description of the API. */
+  /** The description of the HTTP API. */
   openapi(options: CallOptions = {}): Promise<Record<string, unknown>> {
     return this.#get<Record<string, unknown>>("/openapi.json", ["openapi", "paths"], options);
+  }
+
+  /** The description of the speech socket. */
+  asyncapi(options: CallOptions = {}): Promise<Record<string, unknown>> {
+    const keys = ["asyncapi", "channels"];
+    return this.#get<Record<string, unknown>>("/asyncapi.json", keys, options);
   }
 
   #get<T extends object>(

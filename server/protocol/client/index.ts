@@ -13,6 +13,7 @@ export {
   SpeechClient,
   type SpeechClientOptions,
   type SpeechWish,
+  type VoiceRecording,
   type WholeSpeech,
 } from "./http.ts";
 export { type Arrival, type MeterOptions, type MeterReading, PlaybackMeter } from "./meter.ts";

@@ -14,6 +14,8 @@ export interface Access {
   readonly fetch: typeof globalThis.fetch;
   /** Milliseconds on a clock that does not jump. */
   readonly now: () => number;
+  /** Hears of every answer that is none of success, before the call fails with it. */
+  readonly onRefusal?: ((error: SonantError) => void) | undefined;
 }
 
 export interface CallOptions {
@@ -67,7 +69,23 @@ export async function send(access: Access, call: Call): Promise<Response> {
     throw toSonantError(error, "network", call.signal);
   }
   if (response.ok || call.accepted?.includes(response.status)) return response;
-  throw errorOfAnswer(response.status, await textOf(response, call.signal), response.headers);
+  const text = await textOf(response, call.signal);
+  throw refusal(access, errorOfAnswer(response.status, text, response.headers));
+}
+
+/** Tells of a refusal and gives it back. */
+export function refusal(access: Pick<Access, "onRefusal">, error: SonantError): SonantError {
+  access.onRefusal?.(error);
+  return error;
+}
+
+/** @throws SonantError if the body breaks off */
+export async function bytesOf(response: Response, signal?: AbortSignal): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await response.arrayBuffer());
+  } catch (error) {
+    throw toSonantError(error, "interrupted", signal);
+  }
 }
 
 /** @throws SonantError if the body breaks off */

@@ -3,7 +3,7 @@
  * nothing of sessions; a session may live through several of these.
  */
 import { toJson } from "../json.ts";
-import { SOCKET_PATHS, SUBPROTOCOL } from "../socket-address.ts";
+import { KEY_SUBPROTOCOL, SOCKET_PATHS, SUBPROTOCOL } from "../socket-address.ts";
 import type { ClientMessageInput } from "../socket-client.ts";
 import type { ServerMessage } from "../socket-server.ts";
 import { decodeTagged, type FrameTag } from "../tagged-frame.ts";
@@ -21,6 +21,8 @@ export interface LinkOptions {
   readonly WebSocket: WebSocketConstructor;
   readonly url: string;
   readonly apiKey: string | undefined;
+  /** Whether this kind of WebSocket sets headers, which those of platforms do not. */
+  readonly setsHeaders: boolean;
   readonly keepAliveMs: number;
   readonly log: (entry: Omit<FrameLogEntry, "atMs">) => void;
 }
@@ -51,11 +53,7 @@ export class SocketLink {
   constructor(options: LinkOptions, listener: LinkListener) {
     this.#options = options;
     this.#listener = listener;
-    const { WebSocket, url, apiKey } = options;
-    this.#socket =
-      apiKey === undefined
-        ? new WebSocket(url, [SUBPROTOCOL])
-        : new WebSocket(url, [SUBPROTOCOL], { headers: { authorization: `Bearer ${apiKey}` } });
+    this.#socket = connect(options);
     this.#socket.binaryType = "arraybuffer";
     this.#listen();
   }
@@ -166,6 +164,20 @@ export class SocketLink {
     this.#isOver = true;
     clearInterval(this.#beat);
   }
+}
+
+/** Opens a connection, with the key where the platform lets it be: in a header, else in a subprotocol. */
+function connect({ WebSocket, url, apiKey, setsHeaders }: LinkOptions): WebSocketLike {
+  if (apiKey === undefined) return new WebSocket(url, [SUBPROTOCOL]);
+  if (!setsHeaders) return new WebSocket(url, [SUBPROTOCOL, keySubprotocol(apiKey)]);
+  return new WebSocket(url, [SUBPROTOCOL], { headers: { authorization: `Bearer ${apiKey}` } });
+}
+
+/** An API key as the name of a subprotocol: base64url, since few characters are allowed in one. */
+export function keySubprotocol(apiKey: string): string {
+  const binary = String.fromCharCode(...new TextEncoder().encode(apiKey));
+  const base64 = btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return KEY_SUBPROTOCOL + base64;
 }
 
 /** The platform's own WebSocket. @throws SonantError where it has none */

@@ -48,7 +48,10 @@ export interface ReconnectOptions {
 export interface SpeechSocketOptions {
   /** As for SpeechClient: http or https; empty for the page's own origin. */
   readonly baseUrl: string;
-  /** Sent in the handshake, which programs can do and pages cannot. */
+  /**
+   * Sent in the handshake: as a header by a `WebSocket` that was passed, as a subprotocol by the platform's own, which sets
+   * no headers.
+   */
   readonly apiKey?: string | undefined;
   /** Used instead of the platform's own; Node 20 has none, so pass that of the `ws` package. */
   readonly WebSocket?: WebSocketConstructor | undefined;

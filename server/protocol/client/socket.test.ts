@@ -1,16 +1,9 @@
-/** The speech socket without a network: what is sent, what becomes of what arrives, and what a lost connection costs. */
+/** The speech socket without a network: how it opens, what becomes of what is said and heard, and how it closes. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { SpeechSocket } from "./socket.ts";
 import { socketUrl } from "./socket-link.ts";
-import type { FrameLogEntry, SocketEvent, SpeechSocketOptions } from "./socket-types.ts";
-import {
-  CREATED,
-  doneOf,
-  type FakeWebSocket,
-  fakeNetwork,
-  LIMITS_OF_SESSION,
-  startOf,
-} from "./test-web-socket.ts";
+import type { FrameLogEntry } from "./socket-types.ts";
+import { bytesOf, comeBack, openStage, stageOf, typesOf } from "./test-stage.ts";
+import { doneOf, type FakeWebSocket, LIMITS_OF_SESSION, startOf } from "./test-web-socket.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -19,52 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-interface Stage {
-  readonly socket: SpeechSocket;
-  readonly made: FakeWebSocket[];
-  readonly events: SocketEvent[];
-  /** The newest connection. */
-  readonly wire: () => FakeWebSocket;
-}
-
-function stageOf(options: Partial<SpeechSocketOptions> = {}): Stage {
-  const { WebSocket, made } = fakeNetwork();
-  const socket = new SpeechSocket({
-    baseUrl: "http://house:8091",
-    WebSocket,
-    random: () => 1,
-    reconnect: { attempts: 3, baseMs: 100, maxMs: 1000 },
-    ...options,
-  });
-  const events: SocketEvent[] = [];
-  socket.on("*", (event) => events.push(event));
-  return { socket, made, events, wire: () => made.at(-1) as FakeWebSocket };
-}
-
-/** A session that is open. */
-async function openStage(options: Partial<SpeechSocketOptions> = {}): Promise<Stage> {
-  const stage = stageOf(options);
-  const opened = stage.socket.open({ voice: "clara" });
-  stage.wire().open();
-  stage.wire().say(CREATED);
-  await opened;
-  return stage;
-}
-
-const typesOf = (events: readonly SocketEvent[]) => events.map(({ type }) => type);
-const bytesOf = (events: readonly SocketEvent[]) =>
-  events.flatMap((event) => (event.type === "chunk" ? [...event.bytes] : []));
-const inputOf = (wire: FakeWebSocket) =>
-  wire.sent.filter(({ type }) => type.startsWith("input.")).map(({ type, seq }) => [type, seq]);
-
-/** The newest connection is lost, and the next one is made and opened. */
-function comeBack(stage: Stage, fromSeq: number, lost = false): FakeWebSocket {
-  stage.wire().end();
-  vi.advanceTimersByTime(1000);
-  stage.wire().open();
-  stage.wire().say({ type: "session.resumed", from_seq: fromSeq, lost });
-  return stage.wire();
-}
+const pass = (ms: number) => vi.advanceTimersByTime(ms);
 
 describe("opening", () => {
   it("asks for pcm, headers on audio and a session that can be resumed", async () => {
@@ -200,7 +148,7 @@ describe("what arrives", () => {
   ])("ends the session if it is %s", async (_, harm) => {
     const { wire, socket, events, made } = await openStage();
     harm(wire());
-    vi.advanceTimersByTime(60_000);
+    pass(60_000);
     expect(socket.state).toBe("closed");
     expect(events.find(({ type }) => type === "error")).toMatchObject({
       fatal: true,
@@ -218,148 +166,6 @@ describe("what arrives", () => {
     expect(bytesOf(events)).toEqual([1, 2, 5, 6]);
     const errors = events.flatMap((event) => (event.type === "error" ? [event.error.code] : []));
     expect(errors).toEqual(["audio_lost"]);
-  });
-});
-
-describe("a lost connection", () => {
-  it("is made again, with what may not have arrived in either direction", async () => {
-    const stage = await openStage();
-    const { socket, events } = stage;
-    const first = stage.wire();
-    socket.sendText("One. ");
-    const [ping] = first.of("ping");
-    first.say({ type: "pong", t: ping?.t });
-    socket.sendText("Two. ");
-    socket.end();
-    first.say(startOf(0));
-    first.audio({ seq: 0 }, [1, 2]);
-    first.end();
-    socket.sendText("Three.");
-    expect(events.at(-1)).toMatchObject({ state: "reconnecting", attempt: 1, delayMs: 100 });
-    vi.advanceTimersByTime(99);
-    expect(stage.made).toHaveLength(1);
-    vi.advanceTimersByTime(1);
-    const second = stage.wire();
-    second.open();
-    expect(second.sent).toEqual([
-      { type: "session.resume", session_id: "ws_1", resume_token: "secret", last_seq: 0 },
-    ]);
-    second.say({ type: "session.resumed", from_seq: 1, lost: false });
-    expect(socket.state).toBe("open");
-    expect(inputOf(second)).toEqual([
-      ["input.text", 1],
-      ["input.done", 2],
-      ["input.text", 3],
-    ]);
-    second.audio({ seq: 1, replayed: true }, [3, 4]);
-    second.audio({ seq: 2 }, [5, 6]);
-    expect(bytesOf(events)).toEqual([1, 2, 3, 4, 5, 6]);
-    expect(events.filter(({ type }) => type === "error")).toEqual([]);
-  });
-
-  it("makes the server repeat messages, which are told once", async () => {
-    const stage = await openStage();
-    const { events } = stage;
-    const done = { type: "session.done", utterance_index: 0, total_sentences: 1 } as const;
-    stage.wire().say(startOf(0));
-    stage.wire().audio({ seq: 0, last: true }, [1, 2]);
-    stage.wire().say(doneOf(0));
-    stage.wire().say(done);
-    events.length = 0;
-    // Two of the three came before; the third is news, though it reads like the first of another utterance.
-    const second = comeBack(stage, 1);
-    second.say(doneOf(0));
-    second.say(done);
-    second.say(startOf(0, 1));
-    expect(typesOf(events).filter((type) => type !== "state")).toEqual(["segment"]);
-    // A second loss: the same three come before, since no audio did.
-    const third = comeBack(stage, 1);
-    third.say(doneOf(0));
-    third.say(done);
-    third.say(startOf(0, 1));
-    third.audio({ seq: 1, utterance: 1 }, [3, 4]);
-    third.say(doneOf(0, 1));
-    expect(typesOf(events).filter((type) => type !== "state")).toEqual([
-      ...["segment", "chunk", "segment_done"],
-    ]);
-  });
-
-  it("tells when audio is gone for good, and goes on behind it", async () => {
-    const stage = await openStage();
-    stage.wire().audio({ seq: 0 }, [1, 2]);
-    const second = comeBack(stage, 5, true);
-    second.audio({ seq: 5, replayed: true }, [9, 9]);
-    expect(bytesOf(stage.events)).toEqual([1, 2, 9, 9]);
-    const errors = stage.events.filter(({ type }) => type === "error");
-    expect(errors).toMatchObject([{ fatal: false, error: { code: "audio_lost" } }]);
-  });
-
-  it("is tried so often, at growing distances, and then ends the session", async () => {
-    const stage = await openStage();
-    const failed = (async () => {
-      for await (const _ of stage.socket.events()) {
-        // nothing is done with them
-      }
-    })();
-    const delays: unknown[] = [];
-    stage.socket.on("state", ({ delayMs }) => delays.push(delayMs));
-    stage.wire().end();
-    for (let i = 0; i < 3; i++) {
-      vi.advanceTimersByTime(400);
-      stage.wire().refuse();
-    }
-    await expect(failed).rejects.toMatchObject({ code: "network" });
-    expect(delays).toEqual([100, 200, 400, undefined]);
-    expect(stage.made).toHaveLength(4);
-  });
-
-  it("is given up when the server keeps the session no longer", async () => {
-    const stage = await openStage();
-    stage.wire().end();
-    vi.advanceTimersByTime(100);
-    stage.wire().open();
-    const message = "The session cannot be resumed.";
-    stage.wire().say({ type: "error", message, code: "resume_unavailable", fatal: true });
-    stage.wire().end(4410);
-    vi.advanceTimersByTime(10_000);
-    expect(stage.made).toHaveLength(2);
-    expect(stage.events.at(-1)).toMatchObject({
-      state: "closed",
-      error: { code: "resume_unavailable" },
-    });
-  });
-
-  it.each([
-    [1001, "shutting_down"],
-    [1011, "internal"],
-    [4409, "taken_over"],
-    [1000, "closed"],
-  ])("that the server ended with %d is not tried again", async (closeCode, code) => {
-    const stage = await openStage();
-    stage.wire().end(closeCode);
-    vi.advanceTimersByTime(60_000);
-    expect(stage.made).toHaveLength(1);
-    expect(stage.events.at(-1)).toMatchObject({ state: "closed", error: { code, closeCode } });
-  });
-
-  it("is noticed by its silence", async () => {
-    const stage = await openStage({ keepAliveMs: 50 });
-    vi.advanceTimersByTime(50);
-    expect(stage.wire().of("ping")).toHaveLength(1);
-    stage.wire().say({ type: "pong", t: "beat" });
-    vi.advanceTimersByTime(50);
-    expect(stage.socket.state).toBe("open");
-    vi.advanceTimersByTime(50);
-    expect(stage.socket.state).toBe("reconnecting");
-    expect(stage.made[0]?.closedWith).toBe(4000);
-  });
-
-  it("fails pings that were on their way", async () => {
-    const stage = await openStage();
-    const ping = stage.socket.ping();
-    stage.wire().end();
-    await expect(ping).rejects.toMatchObject({ code: "network" });
-    await expect(stage.socket.ping()).rejects.toMatchObject({ code: "not_open" });
   });
 });
 
@@ -394,17 +200,17 @@ describe("events()", () => {
     wire().audio({ seq: 0 }, [1, 2, 3, 4]);
     wire().audio({ seq: 1 }, [5, 6]);
     expect(socket.waitingMs).toBe(3);
-    vi.advanceTimersByTime(250);
+    pass(250);
     expect(wire().of("playback.ack")).toMatchObject([{ utterance_index: 0, played_ms: 0 }]);
     await reader.next();
     await reader.next();
-    vi.advanceTimersByTime(250);
+    pass(250);
     expect(wire().of("playback.ack").at(-1)).toMatchObject({ played_ms: 2 });
     await reader.next();
-    vi.advanceTimersByTime(2000);
+    pass(2000);
     expect(wire().of("playback.ack").at(-1)).toMatchObject({ played_ms: 3 });
     const { length } = wire().of("playback.ack");
-    vi.advanceTimersByTime(2000);
+    pass(2000);
     expect(wire().of("playback.ack")).toHaveLength(length);
   });
 
@@ -412,7 +218,7 @@ describe("events()", () => {
     const { socket, wire } = await openStage({ acks: "manual" });
     socket.events();
     wire().audio({ seq: 0 }, [1, 2]);
-    vi.advanceTimersByTime(2000);
+    pass(2000);
     expect(wire().of("playback.ack")).toEqual([]);
     socket.played(0, -1);
     expect(wire().of("playback.ack")).toMatchObject([{ played_ms: 0 }]);
@@ -472,16 +278,29 @@ describe("closing", () => {
     await socket.close();
   });
 
-  it("does not wait for a server that is silent, nor for a next attempt", async () => {
+  it("is told to the server on the next connection if this one is lost", async () => {
+    const stage = await openStage();
+    const closed = stage.socket.close();
+    const second = comeBack(stage, pass, 0);
+    expect(second.sent.map(({ type }) => type)).toEqual(["session.resume", "session.close"]);
+    second.end(1000);
+    await closed;
+    expect(stage.events.at(-1)).toMatchObject({ state: "closed", error: undefined });
+  });
+
+  it("does not wait for ever: not for a server that is silent, nor for one that is away", async () => {
     const silent = await openStage();
     const closed = silent.socket.close();
-    vi.advanceTimersByTime(2000);
+    pass(2000);
     await closed;
     const lost = await openStage();
     lost.wire().end();
-    await lost.socket.close();
-    vi.advanceTimersByTime(10_000);
-    expect(lost.made).toHaveLength(1);
+    const gone = lost.socket.close();
+    pass(2000);
+    await gone;
+    const { length } = lost.made;
+    pass(60_000);
+    expect(lost.made).toHaveLength(length);
     const idle = stageOf();
     await idle.socket.close();
     expect(idle.socket.state).toBe("closed");

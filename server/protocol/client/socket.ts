@@ -93,12 +93,10 @@ export class SpeechSocket {
    */
   events(): AsyncIterableIterator<SocketEvent> {
     if (this.#buffer?.isRead) throw new SonantError("not_open", "There is a reader already.");
+    const report = (utterance: number, playedMs: number) => this.played(utterance, playedMs);
     this.#buffer = new SocketBuffer({
       maxBytes: this.#options.maxBufferedBytes ?? MAX_BUFFERED_BYTES,
-      report:
-        this.#options.acks === "manual"
-          ? undefined
-          : (utterance, playedMs) => this.played(utterance, playedMs),
+      report: this.#options.acks === "manual" ? undefined : report,
       overflow: () => this.#fail(new SonantError("buffer_full")),
     });
     if (this.#state === "closed") this.#buffer.finish();
@@ -196,16 +194,20 @@ export class SpeechSocket {
     this.#lost(new SonantError("network", "The connection was given up for a new one."));
   }
 
-  /** Ends the session. Safe to call at any time and as often as wanted. */
+  /** Ends the session. Safe to call at any time and as often as wanted; takes two seconds at most. */
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve) => {
       this.#settleClose = resolve;
-      if (this.#state !== "open") return this.#over();
-      this.#link?.send({ type: "session.close" });
-      this.#link?.close();
+      if (this.#state === "open") this.#sayGoodbye();
+      else if (this.#state !== "reconnecting") return this.#over();
       this.#farewell = setTimeout(() => this.#over(), FAREWELL_MS);
     });
     return this.#closing;
+  }
+
+  #sayGoodbye(): void {
+    this.#link?.send({ type: "session.close" });
+    this.#link?.close();
   }
 
   #say(message: Countable): number {
@@ -232,6 +234,7 @@ export class SpeechSocket {
         WebSocket: this.#options.WebSocket ?? platformWebSocket(),
         url: socketUrl(this.#options.baseUrl),
         apiKey: this.#options.apiKey,
+        setsHeaders: this.#options.WebSocket !== undefined,
         keepAliveMs: this.#options.keepAliveMs ?? KEEP_ALIVE_MS,
         log: (entry) => this.#options.onFrame?.({ ...entry, atMs: this.#sinceMs() }),
       },
@@ -252,15 +255,13 @@ export class SpeechSocket {
   #lost(error: SonantError): void {
     this.#link = undefined;
     this.#pings.lost(error);
-    if (this.#closing !== undefined) {
-      this.#over();
-      return;
-    }
     const ttlMs = (this.#session?.limits.resume_ttl_s ?? 0) * 1000;
     const isWorthIt = this.#lastWord === undefined && this.#canResume();
     const next = isWorthIt ? this.#reconnection?.next(error, ttlMs) : undefined;
     if (next === undefined) {
-      this.#fail(this.#lastWord ?? error);
+      // A server that has not heard the farewell would keep the session; one that has closes in order.
+      if (this.#closing === undefined) this.#fail(this.#lastWord ?? error);
+      else this.#over();
       return;
     }
     this.#become("reconnecting", { attempt: next.attempt, delayMs: next.delayMs, error });
@@ -283,6 +284,10 @@ export class SpeechSocket {
     this.#track.resumed(fromSeq);
     if (lost) this.#audioLost(undefined);
     this.#become("open");
+    if (this.#closing !== undefined) {
+      this.#sayGoodbye();
+      return;
+    }
     for (const message of this.#input.again()) this.#link?.send(message);
     this.#ask();
   }
@@ -309,14 +314,12 @@ export class SpeechSocket {
       case "error":
         this.#complaint(message);
         break;
-      default:
-        this.#speech(speechEvent(message, this.#session));
+      default: {
+        const event = speechEvent(message, this.#session);
+        if (event?.type === "segment") this.#segment = event;
+        if (event !== undefined) this.#emit(event);
+      }
     }
-  }
-
-  #speech(event: SocketEvent | undefined): void {
-    if (event?.type === "segment") this.#segment = event;
-    if (event !== undefined) this.#emit(event);
   }
 
   #complaint({ code, message, fatal = false, param }: ServerMessageOf<"error">): void {

@@ -11,6 +11,7 @@ import {
   type CallOptions,
   documentOf,
   headersOf,
+  refusal,
   send,
   textOf,
 } from "./request.ts";
@@ -26,6 +27,8 @@ export interface VoiceForm {
   /** What is said in the clip. */
   readonly refText?: string | undefined;
   readonly description?: string | undefined;
+  /** Two-letter code of the language spoken. */
+  readonly language?: string | undefined;
 }
 
 export interface UploadProgress {
@@ -46,6 +49,7 @@ function formOf(voice: VoiceForm): FormData {
   form.set("consent", voice.consent);
   if (voice.refText !== undefined) form.set("ref_text", voice.refText);
   if (voice.description !== undefined) form.set("speaker_description", voice.description);
+  if (voice.language !== undefined) form.set("language", voice.language);
   if (voice.embedding !== undefined) form.set("speaker_embedding", JSON.stringify(voice.embedding));
   if (voice.audio !== undefined) form.set("audio_sample", voice.audio.file, voice.audio.filename);
   return form;
@@ -93,7 +97,7 @@ function sendWithProgress(
       const { status, responseText } = request;
       if (status >= 200 && status < 300) return resolve(responseText);
       const headers = { get: (name: string) => request.getResponseHeader(name) };
-      reject(errorOfAnswer(status, responseText, headers));
+      reject(refusal(access, errorOfAnswer(status, responseText, headers)));
     });
     request.onerror = ended(() => reject(new SonantError("network")));
     request.onabort = ended(() => reject(new SonantError("aborted")));

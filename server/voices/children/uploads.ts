@@ -1,5 +1,5 @@
 /**
- * Run by a test in a process of its own, which is then killed: uploads, renames, deletes and encodes voices in the folder
+ * Run by a test in a process of its own, which is then killed: uploads, describes, deletes and encodes voices in the folder
  * named by its argument, and says on standard output what it begins and what is done.
  */
 import { FileVoiceStore } from "../file-store.ts";
@@ -18,6 +18,7 @@ async function work(name: string): Promise<never> {
     say({ begin: name, sha256: voice.sha256 });
     const { id } = await store.put(voice);
     say({ done: name, sha256: voice.sha256 });
+    await store.update(id, { speakerDescription: voice.sha256 });
     await store.putCodes(id, { ...KEY, codec: `codec ${flavour % 3}` }, voice.codes);
     if (flavour % 5 !== 0) continue;
     say({ begin: name });

@@ -1,0 +1,86 @@
+/**
+ * The gauges of a server as the pages see them, one reading a second. Owns what has to be remembered between two readings
+ * and nothing else.
+ */
+import type { EngineReading } from "../metrics/metrics.ts";
+import type { StatusTick } from "../protocol/playground.ts";
+import type { RealtimeDeps } from "./deps.ts";
+
+const STATES: Readonly<Record<StatusTick["stage"], StatusTick["state"]>> = {
+  loading: "warming_up",
+  warming: "warming_up",
+  ready: "ready",
+  draining: "shutting_down",
+  failed: "engine_dead",
+};
+
+/** Turns a total into a rate. */
+export class Rate {
+  #total: number | undefined;
+  #at = 0;
+
+  /**
+   * @param total what has been counted so far; a smaller one than before means that the counting began anew
+   * @param atMs on a clock that does not jump
+   * @returns growth a second since the reading before; 0 for the first one
+   */
+  read(total: number, atMs: number): number {
+    const before = this.#total;
+    const seconds = (atMs - this.#at) / 1000;
+    this.#total = total;
+    this.#at = atMs;
+    if (before === undefined || total < before || seconds <= 0) return 0;
+    return (total - before) / seconds;
+  }
+}
+
+export class StatusGauge {
+  readonly #deps: Pick<RealtimeDeps, "service" | "metrics">;
+  readonly #frames = new Rate();
+
+  constructor(deps: Pick<RealtimeDeps, "service" | "metrics">) {
+    this.#deps = deps;
+  }
+
+  /** @param sockets connections of pages that are open */
+  read(sockets: number): StatusTick {
+    const { service, metrics } = this.#deps;
+    const { stage, reason } = service.state;
+    const { active, waiting, capacity, expectedWaitMs } = service.load;
+    const recent = metrics.recent();
+    const { engine } = recent;
+    return {
+      at_ms: Date.now(),
+      state: STATES[stage],
+      stage,
+      ...(reason === undefined ? {} : { reason }),
+      uptime_s: process.uptime(),
+      active,
+      waiting,
+      capacity,
+      expected_wait_ms: expectedWaitMs,
+      sockets,
+      ttfa_p50_ms: recent.ttfaP50Ms,
+      ttfa_p95_ms: recent.ttfaP95Ms,
+      rtf_p50: recent.rtfP50,
+      event_loop_p99_ms: recent.eventLoopP99Ms,
+      resident_bytes: process.memoryUsage.rss(),
+      frames_per_second: this.#frames.read(engine?.frames ?? 0, performance.now()),
+      streams: recent.streams,
+      streams_continuous: recent.streamsContinuous,
+      underruns: recent.underruns,
+      voice_cache_hits: engine?.voiceCacheHits ?? 0,
+      voice_cache_misses: engine?.voiceCacheMisses ?? 0,
+      engine_bytes: engine === undefined ? 0 : bytesOf(engine),
+      errors: recent.failures.map(({ code, count, lastAtMs }) => ({
+        code,
+        count,
+        last_at_ms: lastAtMs,
+      })),
+    };
+  }
+}
+
+function bytesOf({ weightBytes, sequenceBytes, voiceCacheBytes }: EngineReading): number {
+  return weightBytes + sequenceBytes + voiceCacheBytes;
+}
