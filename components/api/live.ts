@@ -3,11 +3,16 @@
  * all. One connection for the whole page, whatever React mounts.
  */
 import { io, type Socket } from "socket.io-client";
-import type { PageToServer, ServerToPage } from "../../server/protocol/playground.ts";
+import type { Version } from "../../server/protocol/documents.ts";
+import type { PageToServer, ServerToPage, StatusTick } from "../../server/protocol/playground.ts";
 import { addTick, useServer } from "../store/server.ts";
-import { apiKey } from "./key.ts";
+import { apiKey, askForKey } from "./key.ts";
+
+/** A refusal that is no failure of the network is not tried again by the library. */
+const RETRY_MS = 5000;
 
 let socket: Socket<ServerToPage, PageToServer> | undefined;
+let retry: ReturnType<typeof setTimeout> | undefined;
 
 /** Starts watching, once; what it returns is for React's effects and does nothing, since the page goes on watching. */
 export function watchServer(): () => void {
@@ -17,29 +22,44 @@ export function watchServer(): () => void {
 
 /** Tries again at once, after a key was entered or the network came back. */
 export function reconnect(): void {
+  clearTimeout(retry);
   socket?.disconnect().connect();
 }
 
 function connect(): Socket<ServerToPage, PageToServer> {
   const connection: Socket<ServerToPage, PageToServer> = io({
     transports: ["websocket"],
-    reconnectionDelayMax: 5000,
+    reconnectionDelayMax: RETRY_MS,
     auth: (give) => give({ key: apiKey() }),
   });
   connection.on("connect", () => {
+    useServer.setState({ isLocked: false });
     connection.emit("watch", { status: true });
     void describe();
   });
-  connection.on("status", addTick);
+  connection.on("status", receive);
   connection.on("disconnect", () => useServer.setState({ state: "offline" }));
-  connection.on("connect_error", () => useServer.setState({ state: "offline" }));
+  connection.on("connect_error", (error) => {
+    const { code } = (error as { data?: { code?: string } }).data ?? {};
+    const isLocked = code === "unauthorized";
+    useServer.setState({ state: "offline", isLocked });
+    if (isLocked) askForKey();
+    else if (!connection.active) retry = setTimeout(reconnect, RETRY_MS);
+  });
   addEventListener("online", reconnect);
   return connection;
+}
+
+function receive(tick: StatusTick): void {
+  const { about } = useServer.getState();
+  addTick(tick);
+  // The engine describes itself only once it is warm.
+  if (tick.stage === "ready" && about !== undefined && about.engine === undefined) void describe();
 }
 
 async function describe(): Promise<void> {
   const answer = await fetch("/version").catch(() => undefined);
   if (!answer?.ok) return;
-  const { device, version } = await answer.json();
-  useServer.setState({ device, version });
+  const about: Version = await answer.json();
+  useServer.setState({ about, device: about.device, version: about.version });
 }

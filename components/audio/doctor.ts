@@ -64,7 +64,7 @@ export interface Diagnosis {
 export type ReferenceLimits = Pick<Limits, "reference_min_seconds" | "reference_max_seconds">;
 
 const DEFAULT_LIMITS: ReferenceLimits = { reference_min_seconds: 1, reference_max_seconds: 30 };
-const GOOD_SECONDS = { min: 3, max: 15 } as const;
+export const GOOD_SECONDS = { min: 3, max: 15 } as const;
 const WINDOW_SECONDS = { min: 3, max: 10 } as const;
 const SILENT_DB = -75;
 const MIN_SOUND_SECONDS = 0.5;

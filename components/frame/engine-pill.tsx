@@ -21,10 +21,11 @@ export function EnginePill() {
   const active = useServer((server) => server.tick?.active ?? 0);
   const waiting = useServer((server) => server.tick?.waiting ?? 0);
   const capacity = useServer((server) => server.tick?.capacity ?? 0);
+  const isLocked = useServer((server) => server.isLocked);
   const device = useServer((server) => server.device);
   const words = {
     connecting: engine.connecting,
-    offline: engine.offline,
+    offline: isLocked ? engine.locked : engine.offline,
     warming_up: engine.warming,
     ready: engine.ready,
     shutting_down: engine.closing,
@@ -34,7 +35,7 @@ export function EnginePill() {
     device && fill(engine.device, { device }),
     capacity > 0 && fill(engine.load, { active, capacity }),
     waiting > 0 && fill(engine.waiting, { waiting }),
-    state === "offline" && engine.offlineHint,
+    state === "offline" && !isLocked && engine.offlineHint,
   ].filter(Boolean);
   return (
     <Link

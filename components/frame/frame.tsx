@@ -4,6 +4,7 @@ import dynamic from "next/dynamic";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { type ReactNode, useEffect, useState } from "react";
+import { useKey } from "../api/key.ts";
 import { watchServer } from "../api/live.ts";
 import type { Theme } from "../i18n/locales.ts";
 import { useStrings } from "../i18n/provider.tsx";
@@ -16,6 +17,9 @@ import { PAGES } from "./pages.ts";
 const Palette = dynamic(() => import("./palette.tsx").then(({ Palette }) => Palette), {
   ssr: false,
 });
+const KeyDialog = dynamic(() => import("./key-dialog.tsx").then(({ KeyDialog }) => KeyDialog), {
+  ssr: false,
+});
 
 export function Frame({
   theme,
@@ -26,6 +30,7 @@ export function Frame({
 }) {
   const { product, skip, nav } = useStrings("common");
   const path = usePathname();
+  const needsKey = useKey((state) => state.isAsked);
   const [paletteOpen, setPaletteOpen] = useState(false);
 
   useEffect(() => watchServer(), []);
@@ -88,6 +93,7 @@ export function Frame({
         {children}
       </main>
       <Announcer />
+      {needsKey && <KeyDialog />}
       {paletteOpen && <Palette open onOpenChange={setPaletteOpen} />}
     </>
   );

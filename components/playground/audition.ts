@@ -9,7 +9,7 @@ import { type Trouble, troubleOf } from "../api/trouble.ts";
 import type { Playback } from "../audio/playback.ts";
 import { sharedPlayer } from "../audio/player.ts";
 import { TakeAudio } from "../audio/take-audio.ts";
-import { readSample, storeSample } from "../store/history.ts";
+import { forgetSamples, readSample, storeSample } from "../store/history.ts";
 import { useServer } from "../store/server.ts";
 import { useVoices, type Voice, voiceHeard } from "../store/voices.ts";
 import { pitchOf } from "./pitch.ts";
@@ -120,6 +120,16 @@ export async function prepareSamples(): Promise<void> {
     if (state !== "ready" || (tick?.active ?? 0) > 0) return;
     await sampleOf(voice).catch(() => undefined);
   }
+}
+
+/** Forgets what was kept of a voice that is gone, here and in the browser's store. */
+export async function forgetVoice(id: string): Promise<void> {
+  if (useAudition.getState().playing === id) stopAudition();
+  useAudition.setState(({ samples }) => {
+    const { [id]: _, ...others } = samples;
+    return { samples: others };
+  });
+  await forgetSamples(id);
 }
 
 function sampleOf(voice: Voice): Promise<Sample> {

@@ -3,9 +3,9 @@
 import { fill } from "../i18n/format.ts";
 import { useStrings } from "../i18n/provider.tsx";
 import { Button } from "../ui/button.tsx";
+import { save } from "../ui/save-file.ts";
 import type { Candidate } from "./blind-candidate.ts";
 import { type Choice, hasWinner, type Pair, standings } from "./blind-rounds.ts";
-import { save } from "./take-actions.ts";
 
 interface BlindResultProps {
   readonly candidates: readonly Candidate[];

@@ -5,6 +5,7 @@ import dynamic from "next/dynamic";
 import { useState } from "react";
 import { useStrings } from "../i18n/provider.tsx";
 import { useTakes } from "../store/takes.ts";
+import { Boundary } from "../ui/boundary.tsx";
 import { Button } from "../ui/button.tsx";
 import { useKeys } from "../ui/keys.ts";
 
@@ -48,8 +49,16 @@ export function Extras() {
           {blind.title}
         </Button>
       </div>
-      {isLive && <LiveTyping />}
-      {isBlind && <BlindCompare onClose={() => setBlind(false)} />}
+      {isLive && (
+        <Boundary>
+          <LiveTyping />
+        </Boundary>
+      )}
+      {isBlind && (
+        <Boundary>
+          <BlindCompare onClose={() => setBlind(false)} />
+        </Boundary>
+      )}
     </div>
   );
 }

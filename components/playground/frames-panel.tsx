@@ -5,9 +5,9 @@ import { fill } from "../i18n/format.ts";
 import { useStrings } from "../i18n/provider.tsx";
 import { useTakes } from "../store/takes.ts";
 import { Button } from "../ui/button.tsx";
+import { save } from "../ui/save-file.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { frameLogOf } from "./speaking.ts";
-import { save } from "./take-actions.ts";
 
 /** Rows that are drawn; the file has all that are kept. */
 const SHOWN = 200;

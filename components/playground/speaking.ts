@@ -37,6 +37,9 @@ const MAX_LEAD_MS = 600_000;
 /** The server's time to confirm a stop before the page gives up on the connection. */
 const STOP_PATIENCE_MS = 2000;
 
+/** A take that is interrupted for longer than about ten seconds is given up, and says so. */
+const RECONNECT = { attempts: 6, baseMs: 250, maxMs: 3000 };
+
 interface SpeakingState {
   /** Takes that are being made. */
   readonly active: ReadonlySet<string>;
@@ -52,6 +55,11 @@ export const useSpeaking = create<SpeakingState>()(() => ({
 /** Sessions by take. */
 const jobs = new Map<string, Job>();
 const frameLogs = new Map<string, FrameLog>();
+
+/** Forgets the messages of a take that is gone. */
+export function dropFrameLog(id: string): void {
+  frameLogs.delete(id);
+}
 
 /** Messages of the session that made a take in this visit. */
 export function frameLogOf(id: string | undefined): FrameLog | undefined {
@@ -137,6 +145,7 @@ class Job {
       baseUrl: "",
       apiKey: apiKey() || undefined,
       acks: "manual",
+      reconnect: RECONNECT,
       onFrame: (entry: FrameLogEntry) => log.add(entry),
     });
     keepSound(id, this.#sound);
@@ -200,6 +209,10 @@ class Job {
   #listen(): void {
     const id = this.#id;
     const socket = this.#socket;
+    socket.on("state", ({ state }) => {
+      const isReconnecting = state === "reconnecting" || state === "connecting";
+      if (socket.session !== undefined) changeTake(id, { isReconnecting });
+    });
     socket.on("created", () => changeTake(id, { state: "generating" }));
     socket.on("queued", ({ place, expectedWaitMs }) =>
       changeTake(id, { state: "queued", queue: { place, waitMs: expectedWaitMs } }),
@@ -294,6 +307,7 @@ class Job {
     changeTake(this.#id, {
       state,
       queue: undefined,
+      isReconnecting: false,
       trouble: error === undefined ? undefined : troubleOf(error),
       durationMs: this.#durationMs(),
       headSilenceMs: headSilenceMs(this.#sound),

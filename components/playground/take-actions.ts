@@ -15,8 +15,9 @@ import {
   useTakes,
 } from "../store/takes.ts";
 import { useVoiceChoice, voiceById } from "../store/voices.ts";
+import { save } from "../ui/save-file.ts";
 import { bodyOf } from "./snippets.ts";
-import { speak } from "./speaking.ts";
+import { dropFrameLog, speak } from "./speaking.ts";
 
 /** What the controls ask for now. */
 export function currentRequest(): TakeRequest {
@@ -88,6 +89,7 @@ export function restoreTake(take: Take): void {
 /** Makes a removal final. */
 export function buryTake(take: Take): void {
   dropSound(take.id);
+  dropFrameLog(take.id);
   void forgetTake(take.id);
 }
 
@@ -136,13 +138,4 @@ async function fileOf(take: Take, format: Download): Promise<Blob> {
     response_format: format,
   });
   return new Blob([bytes as Uint8Array<ArrayBuffer>]);
-}
-
-/** Hands a file to the visitor. */
-export function save(file: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(file);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -116,7 +116,8 @@ export function TakeCard({ take, onRemove }: TakeCardProps) {
 
 function StateBadge({ take }: { readonly take: Take }) {
   const { state: names } = useStrings("playground").takes;
-  const { state, queue } = take;
+  const { state, queue, isReconnecting } = take;
+  if (isReconnecting) return <Badge tone="bad">{names.reconnecting}</Badge>;
   if (state === "done") return null;
   const place = queue?.place ?? 0;
   const seconds = ((queue?.waitMs ?? 0) / 1000).toFixed(1);

@@ -9,17 +9,24 @@ import { useEffect, useRef } from "react";
 import { fill } from "../i18n/format.ts";
 import { useStrings } from "../i18n/provider.tsx";
 import { type Arrival, isFinished, soundOf, type Take, useTakes } from "../store/takes.ts";
+import { Boundary } from "../ui/boundary.tsx";
 import { clock } from "./clock.ts";
 import { playhead, seekTo } from "./playing.ts";
 
-const FinishedWave = dynamic(
-  () => import("./finished-wave.tsx").then(({ FinishedWave }) => FinishedWave),
-  { ssr: false, loading: () => <div className="h-36" /> },
-);
+const loadFinishedWave = () => import("./finished-wave.tsx");
+const FinishedWave = dynamic(() => loadFinishedWave().then(({ FinishedWave }) => FinishedWave), {
+  ssr: false,
+  loading: () => <div className="h-36" />,
+});
 
 export function Waveform() {
   const words = useStrings("playground").wave;
   const take = useTakes(({ takes, selected }) => takes.find(({ id }) => id === selected));
+  const isMaking = take !== undefined && !isFinished(take);
+  useEffect(() => {
+    // While the take is being made, so that its end does not depend on a server that may be gone by then.
+    if (isMaking) loadFinishedWave().catch(() => undefined);
+  }, [isMaking]);
   if (take === undefined) {
     return (
       <div className="grid h-36 place-items-center rounded-xl border border-dashed border-line text-sm text-muted">
@@ -31,7 +38,13 @@ export function Waveform() {
   return (
     <figure className="grid gap-1">
       <div className="card relative h-36 overflow-hidden">
-        {isLive ? <LiveWave take={take} /> : <FinishedWave key={take.id} take={take} />}
+        {isLive ? (
+          <LiveWave take={take} />
+        ) : (
+          <Boundary>
+            <FinishedWave key={take.id} take={take} />
+          </Boundary>
+        )}
       </div>
       <figcaption className="flex items-baseline justify-between gap-3 text-xs text-muted">
         <span className="max-sm:sr-only">{isLive ? words.legend : ""}</span>

@@ -112,3 +112,12 @@ export async function storeSample(key: string, pcm: ArrayBuffer): Promise<void> 
   const db = await database();
   await db?.put("samples", pcm, key).catch(() => {});
 }
+
+/** Forgets the samples of a voice, of every version of the server that spoke them. */
+export async function forgetSamples(voice: string): Promise<void> {
+  const db = await database();
+  const keys = (await db?.getAllKeys("samples").catch(() => [])) ?? [];
+  for (const key of keys.filter((each) => each.split("|").includes(voice))) {
+    await db?.delete("samples", key).catch(() => {});
+  }
+}

@@ -1,5 +1,6 @@
 /** What is known of the server: its state, its latest figures, and whether it can be reached. Filled by components/api. */
 import { create } from "zustand";
+import type { Version } from "../../server/protocol/documents.ts";
 import type { StatusTick } from "../../server/protocol/playground.ts";
 
 export interface ServerState {
@@ -7,6 +8,10 @@ export interface ServerState {
   readonly tick: StatusTick | undefined;
   /** The last ticks, oldest first, one a second. */
   readonly history: readonly StatusTick[];
+  /** The server is there, but lets nobody in without its key. */
+  readonly isLocked: boolean;
+  /** What it says of its build and engine. */
+  readonly about: Version | undefined;
   readonly device: string | undefined;
   readonly version: string | undefined;
 }
@@ -18,6 +23,8 @@ export const useServer = create<ServerState>()(() => ({
   state: "connecting",
   tick: undefined,
   history: [],
+  isLocked: false,
+  about: undefined,
   device: undefined,
   version: undefined,
 }));

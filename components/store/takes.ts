@@ -67,6 +67,8 @@ export interface Take {
   readonly state: TakeState;
   /** Place in the server's line and expected wait, while queued. */
   readonly queue: { readonly place: number; readonly waitMs: number } | undefined;
+  /** The connection was lost and is being taken up again. */
+  readonly isReconnecting: boolean;
   readonly trouble: Trouble | undefined;
   readonly sampleRate: number;
   readonly channels: 1 | 2;
@@ -122,6 +124,7 @@ export function addTake(id: string, request: TakeRequest): void {
     request,
     state: "connecting",
     queue: undefined,
+    isReconnecting: false,
     trouble: undefined,
     sampleRate: 48_000,
     channels: 2,

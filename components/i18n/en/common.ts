@@ -29,6 +29,7 @@ export const common = {
   engine: {
     connecting: "Connecting …",
     offline: "Offline",
+    locked: "Key needed",
     warming: "Warming up",
     ready: "Ready",
     closing: "Shutting down",
@@ -62,6 +63,7 @@ export const common = {
     request: "Request {id}",
     network: "The server does not answer.",
     networkNext: "Check that it runs and that this device is online, then try again.",
+    part: "A part of this page could not be shown.",
     page: "This page failed.",
     pageNext: "Reload it; nothing that was stored is lost.",
     missing: "There is no such page.",
@@ -79,5 +81,6 @@ export const common = {
     about: "This server asks for a key. It is kept in this browser tab only.",
     label: "Key",
     apply: "Use this key",
+    wrong: "The server does not accept this key.",
   },
 };

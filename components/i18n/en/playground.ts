@@ -107,6 +107,7 @@ export const playground = {
       done: "Done",
       stopped: "Stopped",
       failed: "Failed",
+      reconnecting: "Connection lost, taking it up again …",
     },
     partial: "The part that was made is kept.",
     storeFull:

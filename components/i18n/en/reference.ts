@@ -1,2 +1,162 @@
 /** Words of the reference page. */
-export const reference = { title: "Reference" };
+export const reference = {
+  title: "API",
+  about:
+    "Text in, sound out: over HTTP, as server-sent events, or on a WebSocket with both at once. Tables and limits below come from the very server that you are looking at.",
+  language:
+    "Names and descriptions inside the tables are in English, as in the documents they come from.",
+  loading: "Reading the server's own description …",
+  downloads: {
+    label: "Machine-readable descriptions",
+    openapi: "openapi.json (HTTP)",
+    asyncapi: "asyncapi.json (WebSocket)",
+  },
+  contents: "Contents",
+  sections: {
+    start: "Getting started",
+    routes: "HTTP routes",
+    toServer: "WebSocket: to the server",
+    fromServer: "WebSocket: from the server",
+    closes: "Close codes",
+    errors: "Errors",
+    limits: "Limits",
+  },
+  start: {
+    address: "Address",
+    addressText:
+      "The base address is `{origin}/v1`. Bodies are JSON in UTF-8; lengths of text count Unicode characters.",
+    auth: "Authentication",
+    authNeeded:
+      "This server asks for a key: send it as `Authorization: Bearer KEY` with everything under `/v1`.",
+    authOpen:
+      "This server asks for no key. Where one is configured, it is sent as `Authorization: Bearer KEY` with everything under `/v1`.",
+    authSocket:
+      "Pages cannot set headers on a WebSocket. They offer a second subprotocol beside `voice-speech.v2`: `sonant.key.` followed by the key in base64url without padding. It is never sent back.",
+    openai: "OpenAI clients",
+    openaiText:
+      "Clients of the OpenAI speech API work unchanged: set their base URL to `{origin}/v1`. Model names such as `tts-1` are accepted and mean the model that is served here. Options of our own go into the body beside the known ones; what nobody reads is listed in `X-Ignored-Fields`.",
+    flush: "Flush less often",
+    flushText:
+      "Send text as it comes, in pieces of any size: the server finds the ends of sentences by itself and begins to speak at the first. `input.flush` speaks at once what is there, cut off in the middle if need be, and what follows starts anew with its own melody. Flush at the end of a turn, not after each word.",
+    exact: "The same seed, the same sound",
+    exactText:
+      "The same text, voice and seed give the same audio to the last bit, alone or beside others and over every transport. Without a seed one is drawn and told: in `X-Seed`, or in `audio.done`.",
+    reading: "Read as fast as you can",
+    readingText:
+      "A reader who stops reading pauses the generation; one who leaves ends it within a frame. Refusals for lack of room carry `Retry-After`: wait that long before the next attempt.",
+    formats: "Formats",
+    format: "Format",
+    contentType: "Content type",
+    formatNote: "Good to know",
+    formatNotes: {
+      pcm: "16-bit little-endian samples without a header; the fastest to be heard. Rate and channels stand in `X-Sample-Rate` and `X-Channels`.",
+      wav: "A header, then the same samples. While it is streamed, the header says that the length is unknown.",
+      flac: "Lossless, and smaller than wav.",
+      mp3: "Plays everywhere; what OpenAI's model names get if no format is asked for.",
+      aac: "ADTS frames, for players of Apple devices.",
+      opus: "In Ogg; the smallest at the same quality.",
+    },
+  },
+  routes: {
+    about: "Each route with what it takes, answers and refuses.",
+    parameters: "Path parameters",
+    body: "Body",
+    answers: "Answers",
+    headers: "Headers of the answer",
+    noBody: "No body.",
+    socket: "A WebSocket: see its messages below.",
+    tags: { Speech: "Speech", Voices: "Voices", Server: "Server" },
+  },
+  messages: {
+    toServerAbout: "What a client says. The first message of a connection is `session.config`.",
+    fromServerAbout: "What the server says. Sound comes as binary messages in between.",
+    dialect: "dialect {n}",
+    dialects: "both dialects",
+    noFields: "No fields but its type.",
+  },
+  table: {
+    field: "Field",
+    meaning: "Meaning",
+    required: "required",
+    fallback: "default {value}",
+    status: "Status",
+    close: "Close",
+    remedy: "What to do",
+    retry: "Try again",
+    retryYes: "may help",
+    retryNo: "does not help",
+    value: "Value",
+    name: "Name",
+  },
+  closes: {
+    about:
+      "Dialect 1 knows 1001, 1003 and 1009 and ends with 1000 otherwise, after an error message; dialect 2 has them all.",
+    reasons: "Errors",
+  },
+  errors: {
+    about:
+      "The body of a failed request carries `error.reason`, a sentence, and a hint; messages on the socket carry the same code.",
+    find: "Find an error",
+    none: "No error fits “{query}”.",
+  },
+  limits: {
+    about:
+      "As this server is configured now. Ask `GET /v1/audio/speech/limits` for them at any time.",
+    waiting: "Reading the limits …",
+    locked: "The limits can be read when the key has been entered.",
+  },
+  code: {
+    label: "Code",
+    languages: "Language of the code",
+    curlNote: "As a command",
+  },
+  trial: {
+    title: "Try it",
+    about:
+      "The same request as code and for real: its answer as it arrives, and the sound to be heard.",
+    transport: "Delivery",
+    transports: {
+      whole: "Whole",
+      stream: "Stream",
+      events: "Events (SSE)",
+      socket: "WebSocket",
+    },
+    text: "Text",
+    voice: "Voice",
+    noVoices: "default",
+    format: "Format",
+    seed: "Seed",
+    seedHint: "Empty: drawn by the server.",
+    seedWrong: "A seed is a whole number, 0 or larger.",
+    send: "Send",
+    again: "Hear it again",
+    empty: "Nothing has been sent yet.",
+    noText: "There is no text to send.",
+    running: "On its way …",
+    done: "Complete.",
+    cancelled: "Cancelled; what had arrived is kept.",
+    failed: "Failed.",
+    unheard: "The bytes arrived, but this browser cannot play them.",
+    status: "Status",
+    firstMs: "First sound",
+    totalMs: "Total",
+    bytes: "Sound",
+    bytesValue: "{n} bytes",
+    seconds: "Length",
+    announceFirst: "First sound after {ms} milliseconds",
+  },
+  log: {
+    title: "Wire log",
+    time: "ms",
+    direction: "Way",
+    out: "sent",
+    in: "received",
+    type: "Type",
+    bytes: "Bytes",
+    content: "Content of the message",
+    pick: "Choose a line to read it in full.",
+    binary: "Sound; {n} bytes.",
+    copy: "Copy the log",
+    dropped: "{n} earlier lines are no longer kept.",
+  },
+};

@@ -31,6 +31,7 @@ export const common: typeof English = {
   engine: {
     connecting: "接続中 …",
     offline: "オフライン",
+    locked: "キーが必要",
     warming: "準備中",
     ready: "準備完了",
     closing: "終了処理中",
@@ -65,6 +66,7 @@ export const common: typeof English = {
     network: "サーバーが応答しません。",
     networkNext:
       "サーバーが動いていて、この端末がオンラインであることを確認してから再試行してください。",
+    part: "このページの一部を表示できませんでした。",
     page: "このページでエラーが起きました。",
     pageNext: "再読み込みしてください。保存済みのものは失われません。",
     missing: "そのページはありません。",
@@ -82,5 +84,6 @@ export const common: typeof English = {
     about: "このサーバーはキーを必要とします。キーはこのタブにだけ保持されます。",
     label: "キー",
     apply: "このキーを使う",
+    wrong: "サーバーがこのキーを受け付けません。",
   },
 };

@@ -110,6 +110,7 @@ export const playground: typeof English = {
       done: "完了",
       stopped: "停止",
       failed: "失敗",
+      reconnecting: "接続が切れました。再接続しています …",
     },
     partial: "生成済みの部分は残ります。",
     storeFull:

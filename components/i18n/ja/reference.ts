@@ -1,3 +1,162 @@
+/** API リファレンスのページの言葉。 */
 import type { reference as English } from "../en/reference.ts";
 
-export const reference: typeof English = { title: "reference" };
+export const reference: typeof English = {
+  title: "API",
+  about:
+    "テキストを送ると音声が返ります。HTTP、サーバー送信イベント、または双方向の WebSocket で使えます。以下の表と制限は、いま見ているサーバー自身から取得したものです。",
+  language: "表の中の名前と説明は、元の文書のまま英語です。",
+  loading: "サーバー自身の説明を読み込み中 …",
+  downloads: {
+    label: "機械可読の記述",
+    openapi: "openapi.json（HTTP）",
+    asyncapi: "asyncapi.json（WebSocket）",
+  },
+  contents: "目次",
+  sections: {
+    start: "はじめに",
+    routes: "HTTP のルート",
+    toServer: "WebSocket：サーバーへ",
+    fromServer: "WebSocket：サーバーから",
+    closes: "クローズコード",
+    errors: "エラー",
+    limits: "制限",
+  },
+  start: {
+    address: "アドレス",
+    addressText:
+      "ベースアドレスは `{origin}/v1` です。本文は UTF-8 の JSON で、テキストの長さは Unicode 文字数で数えます。",
+    auth: "認証",
+    authNeeded:
+      "このサーバーはキーを必要とします。`/v1` 以下のすべてに `Authorization: Bearer KEY` として送ってください。",
+    authOpen:
+      "このサーバーはキーを必要としません。設定されている場合は、`/v1` 以下のすべてに `Authorization: Bearer KEY` として送ります。",
+    authSocket:
+      "Web ページは WebSocket にヘッダーを付けられません。代わりに `voice-speech.v2` と並べて、`sonant.key.` にキーの base64url（パディングなし）を続けた二つ目のサブプロトコルを提示します。サーバーがそれを送り返すことはありません。",
+    openai: "OpenAI のクライアント",
+    openaiText:
+      "OpenAI の音声 API のクライアントはそのまま使えます。ベース URL を `{origin}/v1` にしてください。`tts-1` などのモデル名も受け付け、ここで動いているモデルを指します。独自のオプションは既存のものと並べて本文に書きます。読まれなかったフィールドは `X-Ignored-Fields` に列挙されます。",
+    flush: "flush は控えめに",
+    flushText:
+      "テキストは届いた分だけ、好きな長さで送ってください。サーバーが文の終わりを見つけ、最初の文から話し始めます。`input.flush` はその時点の内容を、必要なら途中で切ってすぐに話し、続きは新しい抑揚で始まります。単語ごとではなく、発話の番が終わるところで使ってください。",
+    exact: "同じシードなら同じ音声",
+    exactText:
+      "テキスト、ボイス、シードが同じなら、単独でも並行でも、どの伝送方法でも、音声は最後の 1 ビットまで同じです。シードを指定しないとサーバーが選び、`X-Seed` または `audio.done` で知らせます。",
+    reading: "できるだけ速く読む",
+    readingText:
+      "読むのを止めると生成も一時停止し、離れると 1 フレーム以内に終了します。空きがないための拒否には `Retry-After` が付きます。その時間だけ待ってから再試行してください。",
+    formats: "形式",
+    format: "形式",
+    contentType: "コンテンツタイプ",
+    formatNote: "補足",
+    formatNotes: {
+      pcm: "ヘッダーのない 16 ビットのリトルエンディアン。最も早く聞こえます。レートとチャンネル数は `X-Sample-Rate` と `X-Channels` にあります。",
+      wav: "ヘッダーの後に同じサンプルが続きます。ストリーミング中は、ヘッダーに長さ不明と書かれます。",
+      flac: "可逆圧縮で、wav より小さくなります。",
+      mp3: "どこでも再生できます。OpenAI のモデル名で形式を指定しないとこれになります。",
+      aac: "ADTS フレーム。Apple の機器のプレーヤー向けです。",
+      opus: "Ogg に格納。同じ品質で最も小さくなります。",
+    },
+  },
+  routes: {
+    about: "各ルートが受け取るもの、返すもの、拒否するもの。",
+    parameters: "パスパラメーター",
+    body: "本文",
+    answers: "応答",
+    headers: "応答のヘッダー",
+    noBody: "本文はありません。",
+    socket: "WebSocket です。メッセージは下にあります。",
+    tags: { Speech: "音声", Voices: "ボイス", Server: "サーバー" },
+  },
+  messages: {
+    toServerAbout: "クライアントが送るもの。接続の最初のメッセージは `session.config` です。",
+    fromServerAbout: "サーバーが送るもの。音声はその間にバイナリーメッセージとして届きます。",
+    dialect: "方言 {n}",
+    dialects: "両方の方言",
+    noFields: "type 以外のフィールドはありません。",
+  },
+  table: {
+    field: "フィールド",
+    meaning: "意味",
+    required: "必須",
+    fallback: "既定値 {value}",
+    status: "ステータス",
+    close: "クローズ",
+    remedy: "対処",
+    retry: "再試行",
+    retryYes: "効果あり",
+    retryNo: "効果なし",
+    value: "値",
+    name: "名前",
+  },
+  closes: {
+    about:
+      "方言 1 には 1001、1003、1009 だけがあり、それ以外はエラーメッセージの後に 1000 で終わります。方言 2 にはすべてあります。",
+    reasons: "エラー",
+  },
+  errors: {
+    about:
+      "失敗したリクエストの本文には `error.reason` と説明文と助言が入ります。WebSocket のメッセージも同じコードを持ちます。",
+    find: "エラーを探す",
+    none: "「{query}」に合うエラーはありません。",
+  },
+  limits: {
+    about: "このサーバーの現在の設定です。いつでも `GET /v1/audio/speech/limits` で取得できます。",
+    waiting: "制限を読み込み中 …",
+    locked: "制限はキーを入力すると読めます。",
+  },
+  code: {
+    label: "コード",
+    languages: "コードの言語",
+    curlNote: "コマンドとして",
+  },
+  trial: {
+    title: "試す",
+    about:
+      "同じリクエストをコードとして示し、実際に送ります。応答は届くたびに表示され、音声も聞けます。",
+    transport: "配信方法",
+    transports: {
+      whole: "一括",
+      stream: "ストリーム",
+      events: "イベント（SSE）",
+      socket: "WebSocket",
+    },
+    text: "テキスト",
+    voice: "ボイス",
+    noVoices: "既定",
+    format: "形式",
+    seed: "シード",
+    seedHint: "空欄ならサーバーが選びます。",
+    seedWrong: "シードは 0 以上の整数です。",
+    send: "送信",
+    again: "もう一度聞く",
+    empty: "まだ何も送っていません。",
+    noText: "送るテキストがありません。",
+    running: "実行中 …",
+    done: "完了しました。",
+    cancelled: "キャンセルしました。届いた分は残っています。",
+    failed: "失敗しました。",
+    unheard: "データは届きましたが、このブラウザーでは再生できません。",
+    status: "ステータス",
+    firstMs: "最初の音",
+    totalMs: "合計",
+    bytes: "音声",
+    bytesValue: "{n} バイト",
+    seconds: "長さ",
+    announceFirst: "{ms} ミリ秒で最初の音が届きました",
+  },
+  log: {
+    title: "通信ログ",
+    time: "ミリ秒",
+    direction: "方向",
+    out: "送信",
+    in: "受信",
+    type: "種類",
+    bytes: "バイト",
+    content: "メッセージの内容",
+    pick: "行を選ぶと全文を表示します。",
+    binary: "音声、{n} バイト。",
+    copy: "ログをコピー",
+    dropped: "それ以前の {n} 行は残っていません。",
+  },
+};

@@ -25,6 +25,7 @@ export const common: typeof English = {
   engine: {
     connecting: "连接中 …",
     offline: "离线",
+    locked: "需要密钥",
     warming: "预热中",
     ready: "就绪",
     closing: "正在关闭",
@@ -58,6 +59,7 @@ export const common: typeof English = {
     request: "请求 {id}",
     network: "服务器没有响应。",
     networkNext: "请确认服务器正在运行且本机在线，然后重试。",
+    part: "页面的一部分无法显示。",
     page: "此页面出错了。",
     pageNext: "请重新加载；已保存的内容不会丢失。",
     missing: "没有这个页面。",
@@ -75,5 +77,6 @@ export const common: typeof English = {
     about: "此服务器需要密钥。密钥只保存在当前标签页中。",
     label: "密钥",
     apply: "使用此密钥",
+    wrong: "服务器不接受此密钥。",
   },
 };

@@ -108,6 +108,7 @@ export const playground: typeof English = {
       done: "完成",
       stopped: "已停止",
       failed: "失败",
+      reconnecting: "连接中断，正在恢复 …",
     },
     partial: "已生成的部分会保留。",
     storeFull: "浏览器存储空间已满：新版本会在重新加载后丢失。请删除一些版本，或将其下载。",
