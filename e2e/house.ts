@@ -15,10 +15,19 @@ export interface RunningServer {
   kill(): Promise<void>;
 }
 
-/** Starts the server and waits until it has printed its address. */
-export async function startServer(): Promise<RunningServer> {
-  const args = ["--import", "tsx", "server/main.ts", "--port", "0"];
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
+/**
+ * Starts the server and waits until it has printed its address.
+ * @param env settings beside those of this process, such as SONANT_VOICES_DIR
+ */
+export async function startServer(
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningServer> {
+  const args = ["--import", "tsx", "server/main.ts", "--port", env.SONANT_PORT ?? "0"];
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const url = await firstAddress(child);
   return {
     url,
@@ -52,8 +61,8 @@ async function firstAddress(child: ChildProcess): Promise<string> {
 export interface BrowserOptions {
   /** Whether sound may start by itself, as in the tests it may, or only after a gesture, as at a user's. */
   readonly autoplay?: "allowed" | "refused";
-  /** A microphone that beeps and is allowed, or none. */
-  readonly microphone?: "fake" | "none";
+  /** A microphone that beeps or plays a WAV file over and over and is allowed; one that is refused; or none. */
+  readonly microphone?: "fake" | "refused" | "none" | { readonly file: string };
 }
 
 /** Starts headless Chromium from the system, with no traffic in the background. */
@@ -72,9 +81,16 @@ export function startBrowser(options: BrowserOptions = {}): Promise<Browser> {
       autoplay === "allowed"
         ? "--autoplay-policy=no-user-gesture-required"
         : "--autoplay-policy=document-user-activation-required",
-      ...(microphone === "fake"
-        ? ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
-        : []),
+      ...microphoneArguments(microphone),
     ],
   });
+}
+
+function microphoneArguments(microphone: NonNullable<BrowserOptions["microphone"]>): string[] {
+  if (microphone === "none") return [];
+  const device = "--use-fake-device-for-media-stream";
+  if (microphone === "refused") return [device, "--deny-permission-prompts"];
+  const allowed = [device, "--use-fake-ui-for-media-stream"];
+  if (microphone === "fake") return allowed;
+  return [...allowed, `--use-file-for-fake-audio-capture=${microphone.file}`];
 }

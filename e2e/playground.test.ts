@@ -363,7 +363,6 @@ describe("when things go wrong", () => {
       const isHeldBack = page.waitForEvent("console", (message) => message.text() === "held back");
       await page.goto(server.url);
       await isHeldBack;
-      await shoot(page, "playground-blocked-desktop-light");
       await page.keyboard.press("Space");
       await waitForSound(page);
     } finally {
