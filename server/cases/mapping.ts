@@ -101,7 +101,7 @@ export const SETTINGS: Readonly<Record<string, Wanted>> = {
   B020: { ws: { idle_timeout_s: 1.5 } },
   B023: { ws: { heartbeat_s: 0.5 } },
   // More clients than one address may be, and fewer than the case opens: both sides of the limit are seen.
-  B025: { ws: { max_sessions_per_client: 1500, heartbeat_s: 60 } },
+  B025: { ws: { max_sessions_per_client: 1000, heartbeat_s: 60 } },
   B073: { stages: [{ stage_id: 0, max_num_seqs: 2, max_queue: 4 }] },
   // It ends its server.
   B118: {},

@@ -14,8 +14,11 @@ import { type RunOptions, World } from "./world.ts";
 const BROWSER_AREAS: readonly string[] = ["player", "ui"];
 
 /** Why a case is not driven from here; undefined for one that is. */
-export function notDriven({ id, area, given }: RobustnessCase): string | undefined {
-  const proof = elsewhere(id);
+export function notDriven(
+  { id, area, given }: RobustnessCase,
+  isQuick: boolean,
+): string | undefined {
+  const proof = elsewhere(id, isQuick);
   if (proof !== undefined) return proof;
   const needsPage = BROWSER_AREAS.includes(area) || given.steps.some((step) => "ui" in step);
   return needsPage ? "it needs a browser" : undefined;
@@ -35,7 +38,7 @@ export async function runCase(
     ...rest,
     ms: Math.round(performance.now() - from),
   });
-  const reason = notDriven(wanted);
+  const reason = notDriven(wanted, options.quick);
   if (reason !== undefined) return result({ status: "not run", problems: [], notes: [reason] });
   const shorter = options.quick ? SHORTER[id] : undefined;
   const world = new World(wanted, options, shorter ?? {}, target, book);

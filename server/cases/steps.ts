@@ -80,7 +80,7 @@ async function scopes(world: World, { repeat, steps = [] }: Step, scope: Scope):
   }
   const written = JSON.stringify(steps);
   const loop = [...world.clips.loops].find(([name]) => written.includes(`$${name}`));
-  return loop === undefined ? [scope] : valued(scope, ...loop);
+  return loop === undefined ? [scope] : valued(scope, loop[0], spread(world, loop[1]));
 }
 
 function valued(scope: Scope, variable: string, values: readonly string[]): Scope[] {
@@ -89,6 +89,14 @@ function valued(scope: Scope, variable: string, values: readonly string[]): Scop
 
 function fewer({ shorter }: World, count: number): number {
   return Math.min(count, shorter.repeats ?? count);
+}
+
+/** As many values as a shorter form has, from the first to the last. */
+function spread({ shorter }: World, values: readonly string[]): readonly string[] {
+  const { repeats = values.length } = shorter;
+  if (repeats >= values.length) return values;
+  const step = (values.length - 1) / Math.max(1, repeats - 1);
+  return values.filter((_, i) => Math.round(Math.round(i / step) * step) === i);
 }
 
 function listedVoices({ replies }: World): string[] {
