@@ -98,7 +98,7 @@ export async function shoot(page: Page, name: string): Promise<void> {
 
 /** Pixels by which the page is wider than its window. */
 export function overflow(page: Page): Promise<number> {
-  return page.evaluate(
-    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  return page.evaluate(() =>
+    Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth),
   );
 }

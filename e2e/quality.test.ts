@@ -171,6 +171,7 @@ describe("the playground", () => {
     await page.getByRole("dialog").getByText("Three new seeds").waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+k");
+    await page.getByPlaceholder("Type a command").waitFor();
     await page.keyboard.type("status");
     await page.keyboard.press("Enter");
     await page.waitForURL("**/status");

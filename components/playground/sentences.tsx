@@ -41,7 +41,7 @@ export function Sentences() {
           <button
             type="button"
             aria-current={index === spoken || undefined}
-            aria-label={fill(words.seek, { text: sentence.text.trim() })}
+            title={fill(words.seek, { text: sentence.text.trim() })}
             onClick={() => seekTo(take.id, sentence.startMs)}
             className={clsx(
               "min-w-0 rounded-l-lg border border-r-0 border-line px-2 py-1 text-left text-xs",

@@ -81,7 +81,7 @@ export function TakeCard({ take, onRemove }: TakeCardProps) {
           type="button"
           onClick={() => selectTake(take.id)}
           aria-pressed={isSelected}
-          aria-label={fill(words.select, { voice: request.voiceName, seed: request.seed })}
+          title={fill(words.select, { voice: request.voiceName, seed: request.seed })}
           className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] items-center gap-3 rounded-lg text-left"
         >
           <span className="grid min-w-0">
