@@ -28,7 +28,6 @@ export function Palette({ open, onOpenChange }: PaletteProps) {
     <Dialog open={open} onOpenChange={onOpenChange} title={palette.title}>
       <Command label={palette.title} className="grid gap-2">
         <Command.Input
-          // biome-ignore lint/a11y/noAutofocus: the palette was opened to be typed into
           autoFocus
           placeholder={palette.placeholder}
           className="min-h-10 rounded-lg border border-line bg-surface px-3 text-sm"
