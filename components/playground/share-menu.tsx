@@ -59,20 +59,22 @@ function CodeDialog({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog open onOpenChange={(open) => open || onClose()} title={words.code} wide>
       <div className="grid gap-3">
-        <div role="tablist" aria-label={words.code} className="flex gap-1">
-          {LANGUAGES.map((name) => (
-            <button
-              key={name}
-              type="button"
-              role="tab"
-              aria-selected={name === language}
-              onClick={() => setLanguage(name)}
-              className="rounded-lg px-3 py-1.5 text-sm text-muted hover:bg-sunken aria-selected:bg-accent-soft aria-selected:font-medium aria-selected:text-accent-strong"
-            >
-              {name}
-            </button>
-          ))}
-          <CopyButton text={code} className="ml-auto" />
+        <div className="flex items-center justify-between gap-3">
+          <div role="tablist" aria-label={words.code} className="flex gap-1">
+            {LANGUAGES.map((name) => (
+              <button
+                key={name}
+                type="button"
+                role="tab"
+                aria-selected={name === language}
+                onClick={() => setLanguage(name)}
+                className="rounded-lg px-3 py-1.5 text-sm text-muted hover:bg-sunken aria-selected:bg-accent-soft aria-selected:font-medium aria-selected:text-accent-strong"
+              >
+                {name}
+              </button>
+            ))}
+          </div>
+          <CopyButton text={code} />
         </div>
         <section
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
