@@ -196,5 +196,5 @@ describe("cases of area ui", () => {
     expect(cases.map(({ id }) => id).sort()).toEqual(Object.keys(RUN).sort());
   });
 
-  it.each(cases)("$id $name", { timeout: 180_000 }, (the) => RUN[the.id]?.(the));
+  it.each(cases)("$id $name", { timeout: 400_000 }, (the) => RUN[the.id]?.(the));
 });
