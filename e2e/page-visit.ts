@@ -1,9 +1,6 @@
 /** A fresh visitor on any page of the interface, and the two looks that every page has. */
 import type { Browser, BrowserContextOptions, Page } from "playwright";
-import { axeFindings, overflow, shoot, type Visit } from "./playground-page.ts";
-
-/** A busy machine is slow, a broken page never comes. */
-const PATIENCE_MS = 20_000;
+import { arriveAt, axeFindings, overflow, shoot, type Visit } from "./playground-page.ts";
 
 export const PHONE: BrowserContextOptions = {
   viewport: { width: 390, height: 844 },
@@ -18,21 +15,10 @@ export async function visitPage(
   address: string,
   options: BrowserContextOptions = {},
 ): Promise<Visit> {
-  const context = await browser.newContext({
-    viewport: { width: 1440, height: 900 },
-    permissions: ["clipboard-read", "clipboard-write"],
-    ...options,
-  });
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  const errors: string[] = [];
-  page.on("pageerror", (error) => errors.push(error.message));
-  page.on("console", (message) => {
-    if (message.type() === "error") errors.push(message.text());
-  });
-  await page.goto(address);
-  await page.getByRole("heading", { level: 1 }).waitFor();
-  return { context, page, errors };
+  const wide = { viewport: { width: 1440, height: 900 }, ...options };
+  const arrived = await arriveAt(browser, address, wide);
+  await arrived.page.getByRole("heading", { level: 1 }).waitFor();
+  return arrived;
 }
 
 /** Pictures and findings of the page as it stands, in light and dark. */

@@ -16,8 +16,8 @@ export interface Visit {
   readonly errors: string[];
 }
 
-/** A visitor who has never been here, on the page with its voices listed. */
-export async function visit(
+/** A visitor who has never been here, at an address. What the page has to show first is the caller's affair. */
+export async function arriveAt(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
@@ -35,9 +35,19 @@ export async function visit(
     if (message.type() === "error") errors.push(message.text());
   });
   await page.goto(url);
-  await page.locator("[role=option]").first().waitFor();
-  await page.locator("[data-state=ready]").waitFor();
   return { context, page, errors };
+}
+
+/** The same on the playground, with its voices listed. */
+export async function visit(
+  browser: Browser,
+  url: string,
+  options?: BrowserContextOptions,
+): Promise<Visit> {
+  const arrived = await arriveAt(browser, url, options);
+  await arrived.page.locator("[role=option]").first().waitFor();
+  await arrived.page.locator("[data-state=ready]").waitFor();
+  return arrived;
 }
 
 export function speakButton(page: Page): Locator {

@@ -4,7 +4,7 @@
  */
 "use client";
 import { clsx } from "clsx";
-import { Plus, Search, Square, Volume2 } from "lucide-react";
+import { Plus, Square, Volume2 } from "lucide-react";
 import Link from "next/link";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { fill } from "../i18n/format.ts";
@@ -15,6 +15,7 @@ import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
 import { useKeys } from "../ui/keys.ts";
 import { Problem } from "../ui/problem.tsx";
+import { SearchField } from "../ui/search-field.tsx";
 import { audition, auditionAll, prepareSamples, stopAudition, useAudition } from "./audition.ts";
 import { PitchPrint } from "./pitch-print.tsx";
 
@@ -75,20 +76,7 @@ export function VoicesRail() {
       </div>
       <div className="flex items-center gap-2">
         <div className="relative flex-1">
-          <Search
-            size={14}
-            aria-hidden
-            className="absolute left-2.5 top-1/2 -translate-y-1/2 text-muted"
-          />
-          <input
-            ref={search}
-            type="search"
-            aria-label={words.search}
-            placeholder={words.search}
-            value={query}
-            onChange={(event) => setQuery(event.target.value)}
-            className="min-h-9 w-full rounded-lg border border-line bg-surface pl-8 pr-2 text-sm placeholder:text-muted hover:border-line-strong"
-          />
+          <SearchField ref={search} label={words.search} value={query} onChange={setQuery} />
         </div>
         <select
           aria-label={words.order}

@@ -1,6 +1,6 @@
 /** All voices as cards: one's own first, then those of the model; with search, order and import. */
 "use client";
-import { Mic, Plus, Search, Upload } from "lucide-react";
+import { Mic, Plus, Upload } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useLimits } from "../api/limits.ts";
 import { fill } from "../i18n/format.ts";
@@ -10,6 +10,7 @@ import { useServer } from "../store/server.ts";
 import { loadVoices, useVoices, type Voice } from "../store/voices.ts";
 import { Button } from "../ui/button.tsx";
 import { Problem } from "../ui/problem.tsx";
+import { SearchField } from "../ui/search-field.tsx";
 import { acceptFile, useBeginnings } from "./beginnings.ts";
 import { FileButton } from "./file-button.tsx";
 import { startRecording } from "./recording.ts";
@@ -46,19 +47,7 @@ export function Library() {
     <>
       <div className="flex flex-wrap items-center gap-2">
         <div className="relative min-w-48 flex-1">
-          <Search
-            size={14}
-            aria-hidden
-            className="absolute left-2.5 top-1/2 -translate-y-1/2 text-muted"
-          />
-          <input
-            type="search"
-            aria-label={words.search}
-            placeholder={words.search}
-            value={query}
-            onChange={(event) => setQuery(event.target.value)}
-            className="min-h-9 w-full rounded-lg border border-line bg-surface pl-8 pr-2 text-sm placeholder:text-muted hover:border-line-strong"
-          />
+          <SearchField label={words.search} value={query} onChange={setQuery} />
         </div>
         <select
           aria-label={words.order}
