@@ -351,7 +351,7 @@ describe("when things go wrong", () => {
       // Whatever a test asks a page counts as a gesture to the browser, so the page itself presses and tells.
       await page.addInitScript(() => {
         const timer = setInterval(() => {
-          if (document.body?.textContent?.includes("press Space to hear")) {
+          if (document.body?.innerText.includes("press Space to hear")) {
             clearInterval(timer);
             console.log("held back");
           }

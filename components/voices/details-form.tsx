@@ -87,8 +87,7 @@ function useBlocked(hasNameProblem: boolean): string | undefined {
   const words = useStrings("voices").details;
   const { speaker, speakerName, isAgreed } = useDraft((state) => state.details);
   const grade = useDraft((state) => state.examined?.diagnosis.grade);
-  const isExamining = useDraft((state) => state.isExamining);
-  if (isExamining || grade === undefined) return words.needsExam;
+  if (grade === undefined) return words.needsExam;
   if (grade === "fail") return words.needsCure;
   if (hasNameProblem) return words.needsName;
   if (speaker === "other" && speakerName.trim() === "") return words.needsSpeaker;

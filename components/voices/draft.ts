@@ -195,12 +195,16 @@ function setTreatment(treatment: Treatment, restMs: number): void {
   stopListening();
   useDraft.setState({ treatment, isExamining: true });
   clearTimeout(timer);
-  timer = setTimeout(() => {
-    const { source } = useDraft.getState();
-    if (source === undefined) return;
-    const examined = examine(source, treatment, knownLimits()?.limits);
-    useDraft.setState({ examined, isExamining: false });
-  }, restMs);
+  timer = setTimeout(examineNow, restMs);
+}
+
+/** Examines what is kept as it is now, if that has not been done yet. */
+function examineNow(): void {
+  clearTimeout(timer);
+  const { source, treatment, isExamining } = useDraft.getState();
+  if (source === undefined || !isExamining) return;
+  const examined = examine(source, treatment, knownLimits()?.limits);
+  useDraft.setState({ examined, isExamining: false });
 }
 
 export function changeDetails(change: Partial<Details>): void {
@@ -211,12 +215,14 @@ export function changeDetails(change: Partial<Details>): void {
 }
 
 /**
- * Uploads the voice, lists it and chooses it.
+ * Uploads the voice, lists it and chooses it. A change of this moment is examined first; what fails is not sent, and the
+ * form says why.
  * @param consent who agreed to what, and when
  */
 export async function saveDraft(consent: string): Promise<void> {
-  const { source, examined, isExamining, details } = useDraft.getState();
-  if (source === undefined || examined === undefined || isExamining) return;
+  examineNow();
+  const { source, examined, details } = useDraft.getState();
+  if (source === undefined || examined === undefined || examined.diagnosis.grade === "fail") return;
   stopListening();
   const own = reading;
   const controller = new AbortController();
