@@ -65,6 +65,8 @@ export interface Player {
 
 export interface Stage {
   player: Player;
+  /** What left and was not asked for yet, on the left and on the right. */
+  blocks: { at: number; left: Float32Array; right: Float32Array }[];
   output(): Promise<Float32Array[]>;
   timeline(): Promise<Float32Array[]>;
 }
@@ -119,9 +121,17 @@ export async function serveAudioPage(): Promise<AudioPage> {
   };
 }
 
-/** Opens the page at `url`; also returns the list to which its errors will be added. */
-export async function openAudioPage(browser: Browser, url: string): Promise<[Page, string[]]> {
+/**
+ * Opens the page at `url`; also returns the list to which its errors will be added.
+ * @param before runs in the page before anything else does
+ */
+export async function openAudioPage(
+  browser: Browser,
+  url: string,
+  before?: () => void,
+): Promise<[Page, string[]]> {
   const page = await browser.newPage();
+  if (before !== undefined) await page.addInitScript(before);
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => {

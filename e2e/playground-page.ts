@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from "playwright";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -75,6 +76,63 @@ export async function speakAndWait(page: Page, text: string, seed?: number): Pro
   if (seed !== undefined) await page.getByLabel("Seed", { exact: true }).fill(String(seed));
   await speakButton(page).click();
   await takes(page, "done").nth(before).waitFor();
+}
+
+/** What the page says of the selected take under "Raw figures", as far as it is needed here; milliseconds. */
+export interface Figures {
+  readonly id: string;
+  readonly state: string;
+  readonly durationMs: number;
+  readonly ttfpMs?: number;
+  /** Parts of `ttfpMs` by name. */
+  readonly split?: Readonly<Record<string, number>>;
+  readonly underruns: readonly { readonly durationMs: number }[];
+}
+
+/** Copies the figures of the selected take, as a visitor does. */
+export async function readFigures(page: Page): Promise<Figures> {
+  await page.locator("section[aria-labelledby=gauges-title] > button").click();
+  return JSON.parse(await page.evaluate(() => navigator.clipboard.readText())) as Figures;
+}
+
+interface Watched {
+  layoutShift: number;
+}
+
+/** Sums up in the page what moves without being touched; call it before the page is loaded. */
+export async function watchLayoutShift(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const watched = globalThis as unknown as Watched;
+    watched.layoutShift = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries() as (PerformanceEntry & {
+        value: number;
+        hadRecentInput: boolean;
+      })[]) {
+        if (!entry.hadRecentInput) watched.layoutShift += entry.value;
+      }
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+}
+
+/** The sum so far. */
+export function layoutShift(page: Page): Promise<number> {
+  return page.evaluate(() => (globalThis as unknown as Watched).layoutShift);
+}
+
+/** Compressed bytes of the scripts that a page names before it can be used. */
+export async function firstLoadBytes(url: string): Promise<number> {
+  const html = await (await fetch(url, { headers: { accept: "text/html" } })).text();
+  const tags = html.match(/<script[^>]*src="[^"]+"[^>]*>/g) ?? [];
+  const needed = tags.filter((tag) => !/nomodule/i.test(tag));
+  if (needed.length < 4) throw new Error(`The page at ${url} names only ${needed.length} scripts`);
+  let bytes = 0;
+  for (const tag of needed) {
+    const path = /src="([^"]+)"/.exec(tag)?.[1] ?? "";
+    const script = await (await fetch(new URL(path, url))).arrayBuffer();
+    bytes += gzipSync(new Uint8Array(script)).length;
+  }
+  return bytes;
 }
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");

@@ -1,9 +1,18 @@
 /** What every page owes every visitor: no barrier that axe finds, no sideways scrolling, a light first load, no jumps. */
-import { gzipSync } from "node:zlib";
 import type { Browser } from "playwright";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningServer, startBrowser, startServer } from "./house.ts";
-import { axeFindings, overflow, shoot, speakAndWait, takes, visit } from "./playground-page.ts";
+import {
+  axeFindings,
+  firstLoadBytes,
+  layoutShift,
+  overflow,
+  shoot,
+  speakAndWait,
+  takes,
+  visit,
+  watchLayoutShift,
+} from "./playground-page.ts";
 
 const PAGES = ["/", "/voices", "/api", "/status"];
 /** Compressed bytes of scripts that the playground may load before it can be used. */
@@ -74,16 +83,7 @@ describe("the playground", () => {
   );
 
   it("loads less script than its budget before it can be used", async () => {
-    const html = await (await fetch(server.url, { headers: { accept: "text/html" } })).text();
-    const tags = html.match(/<script[^>]*src="[^"]+"[^>]*>/g) ?? [];
-    const needed = tags.filter((tag) => !/nomodule/i.test(tag));
-    expect(needed.length).toBeGreaterThan(3);
-    let bytes = 0;
-    for (const tag of needed) {
-      const path = /src="([^"]+)"/.exec(tag)?.[1] ?? "";
-      const script = await (await fetch(server.url + path)).arrayBuffer();
-      bytes += gzipSync(new Uint8Array(script)).length;
-    }
+    const bytes = await firstLoadBytes(server.url);
     console.log(`First load: ${(bytes / 1024).toFixed(1)} KB of script, compressed`);
     expect(bytes).toBeLessThan(SCRIPT_BUDGET);
   });
@@ -92,24 +92,12 @@ describe("the playground", () => {
     const context = await browser.newContext({ viewport: { width: 1360, height: 900 } });
     const page = await context.newPage();
     page.setDefaultTimeout(20_000);
-    await page.addInitScript(() => {
-      Object.assign(window, { shift: 0 });
-      new PerformanceObserver((list) => {
-        for (const entry of list.getEntries() as (PerformanceEntry & {
-          value: number;
-          hadRecentInput: boolean;
-        })[]) {
-          if (!entry.hadRecentInput) (window as unknown as { shift: number }).shift += entry.value;
-        }
-      }).observe({ type: "layout-shift", buffered: true });
-    });
+    await watchLayoutShift(page);
     await page.goto(server.url);
     await page.locator("[role=option]").first().waitFor();
     await page.waitForLoadState("networkidle");
     // What good pages stay below; a list that pushes the rest aside costs several times as much.
-    expect(await page.evaluate(() => (window as unknown as { shift: number }).shift)).toBeLessThan(
-      0.1,
-    );
+    expect(await layoutShift(page)).toBeLessThan(0.1);
     await context.close();
   });
 

@@ -89,6 +89,15 @@ describe("a server that is ready", () => {
     await gauge(page, "continuity")
       .getByText(/of 1; \d+ late chunks/)
       .waitFor();
+    const past = page.getByTestId("past");
+    await past.getByRole("columnheader", { name: /Last hour since the start, / }).waitFor();
+    await past.getByRole("columnheader", { name: /Last 24 hours since the start, / }).waitFor();
+    const figure = (id: string) => past.locator(`[data-figure=${id}]`).getByRole("cell");
+    await expect
+      .poll(() => figure("median").allTextContents())
+      .toEqual([expect.stringMatching(/\d ms$/), expect.stringMatching(/\d ms$/)]);
+    await expect.poll(() => figure("continuity").first().textContent()).toMatch(/% \(\d of 1\)$/);
+    expect(await figure("failed").first().textContent()).toMatch(/^0 of [2-9]$/);
   });
 
   it("has each curve as words and all of them as a table", async () => {

@@ -132,10 +132,15 @@ export async function uploadVoice(url: string, name: string, file: string): Prom
   if (!answer.ok) throw new Error(`The voice was not taken: ${await answer.text()}`);
 }
 
-/** Drops a file on the middle of the page, as if it came from the desktop. */
-export function dropFile(page: Page, name: string, bytes: Buffer): Promise<void> {
+/** Drops a file on the page, as if it came from the desktop. @param events only a part of the way, if not all of it */
+export function dropFile(
+  page: Page,
+  name: string,
+  bytes: Buffer,
+  events: readonly string[] = ["dragenter", "dragover", "drop"],
+): Promise<void> {
   return page.evaluate(
-    ({ name, base64 }) => {
+    ({ name, base64, events }) => {
       const data = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File([data], name, { type: "audio/wav" }));
@@ -143,8 +148,8 @@ export function dropFile(page: Page, name: string, bytes: Buffer): Promise<void>
         document.body.dispatchEvent(
           new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }),
         );
-      for (const type of ["dragenter", "dragover", "drop"]) fire(type);
+      for (const type of events) fire(type);
     },
-    { name, base64: bytes.toString("base64") },
+    { name, base64: bytes.toString("base64"), events },
   );
 }

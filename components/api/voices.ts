@@ -16,6 +16,8 @@ export interface Voice {
   /** Length of the reference in seconds, if known. */
   readonly referenceSeconds: number | undefined;
   readonly consent: string;
+  /** Median pitch of the reference in hertz, if the server knows it. */
+  readonly pitchHz: number | undefined;
 }
 
 /**
@@ -35,6 +37,7 @@ export async function fetchVoices(): Promise<Voice[]> {
       createdAt: 0,
       referenceSeconds: undefined,
       consent: "",
+      pitchHz: preset.pitch_hz,
     }),
   );
   const own = uploaded.map(
@@ -48,6 +51,7 @@ export async function fetchVoices(): Promise<Voice[]> {
       createdAt: voice.created_at,
       referenceSeconds: voice.duration_s,
       consent: voice.consent,
+      pitchHz: undefined,
     }),
   );
   return [...shipped, ...own.sort((a, b) => b.createdAt - a.createdAt)];

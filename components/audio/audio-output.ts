@@ -43,6 +43,8 @@ export interface OutputEvents {
   error: OutputError;
   /** Output devices came or went; playback goes on. */
   devices: undefined;
+  /** The browser closed the output, which had run. The next use builds a new one that knows nothing of the old. */
+  lost: { readonly audibleFrame: number };
   message: FromWorklet;
 }
 
@@ -222,11 +224,23 @@ export class AudioOutput extends Emitter<OutputEvents> {
       this.#hasRun = true;
       this.#setState("running");
     } else if (context.state === "closed") {
-      this.#fail(new OutputError("device_failed", "The browser closed the audio output."));
+      this.#onClosed();
     } else if (this.#hasRun && this.#state !== "resting") {
       this.#setState("interrupted");
       context.resume().catch(() => undefined);
     }
+  }
+
+  /** One that has run is replaced; one that never ran would only be closed again. */
+  #onClosed(): void {
+    if (!this.#hasRun) {
+      this.#fail(new OutputError("device_failed", "The browser closed the audio output."));
+      return;
+    }
+    const audibleFrame = this.audibleFrame();
+    this.#forget();
+    this.#setState("none");
+    this.emit("lost", { audibleFrame });
   }
 
   readonly #onDevices = (): void => {

@@ -14,8 +14,16 @@ const MIN_SOUND_STEPS = 3;
 /** Kept around the sound when silence is cut off. */
 const LEAD_STEPS = 5;
 const TAIL_STEPS = 8;
-/** Noise is told only where this many steps are quiet. */
-const MIN_QUIET_STEPS = 5;
+/** Steps below this are what files are padded with; they tell nothing of the room. */
+const PADDING_DB = -85;
+/** The quietest steps lie between these shares of the sorted levels; a lone dropout lies below both. */
+const QUIETEST = { from: 0.02, to: 0.08 } as const;
+/** Noise stands still: its steps differ by less than this, those of fading sound by far more. */
+const MAX_NOISE_SPREAD_DB = 4;
+/** What lies this far below the sound is no speech any more, whether it stands still or not. */
+const PAUSE_DB = 30;
+/** Whatever is as loud as the loud parts all the time may be the sound itself. */
+const MIN_RISE_DB = 6;
 /** Channels this far below the loudest one are left out of the mix. */
 const EMPTY_CHANNEL_DB = 40;
 const CLIP_LEVEL = 0.998;
@@ -43,7 +51,7 @@ export interface Measures {
   readonly peakDb: number;
   /** Integrated loudness; -Infinity for silence. */
   readonly lufs: number;
-  /** RMS of the quiet steps; undefined where nothing is quiet. */
+  /** Level between the words; undefined where no pause is long or clear enough to tell it. */
   readonly noiseDb: number | undefined;
   /** Share of samples in runs at full scale. */
   readonly clippedShare: number;
@@ -82,7 +90,8 @@ export function measure(planes: readonly Float32Array[], sampleRate: number): Me
   const sound = hasSound
     ? { start: toSeconds(first - LEAD_STEPS), end: toSeconds(last + 1 + TAIL_STEPS) }
     : { start: 0, end: 0 };
-  const quiet = levels.filter((_, i) => !active[i]);
+  const heard = levels.filter((_, i) => active[i]);
+  const soundDb = meanLevel(heard);
   const cut = mix.subarray(
     Math.round(sound.start * sampleRate),
     Math.round(sound.end * sampleRate),
@@ -91,12 +100,12 @@ export function measure(planes: readonly Float32Array[], sampleRate: number): Me
     seconds,
     sound,
     loudDb,
-    soundDb: meanLevel(levels.filter((_, i) => active[i])),
+    soundDb,
     peakDb: Math.max(FLOOR_DB, toDb(Math.max(0, ...planes.map(peakOf)))),
     lufs: loudnessOf(planes.slice(0, 2), sampleRate),
-    noiseDb: quiet.length < MIN_QUIET_STEPS ? undefined : meanLevel(quiet),
+    noiseDb: noiseOf(stepLevels(mix, step, true), soundDb, loudDb),
     clippedShare: clippedShare(planes),
-    silenceShare: quiet.length / Math.max(1, levels.length),
+    silenceShare: 1 - heard.length / Math.max(1, levels.length),
     leadingSilence: hasSound ? toSeconds(first) : seconds,
     trailingSilence: hasSound ? seconds - toSeconds(last + 1) : seconds,
     bandwidthHz: bandwidthOf(cut, sampleRate),
@@ -130,10 +139,13 @@ function mixDown(planes: readonly Float32Array[]): { mix: Float32Array; isOpposi
   return { mix: planes[levels.indexOf(loudest)] ?? first, isOppositePhase: true };
 }
 
-function stepLevels(samples: Float32Array, step: number): number[] {
+/** RMS of each step; around the mean of that step alone if `isCentred`. */
+function stepLevels(samples: Float32Array, step: number, isCentred = false): number[] {
   const levels: number[] = [];
   for (let at = 0; at < samples.length; at += step) {
-    const level = toDb(rmsOf(samples, at, Math.min(samples.length, at + step)));
+    const part = samples.subarray(at, Math.min(samples.length, at + step));
+    const mean = isCentred ? meanOf(part) : 0;
+    const level = 10 * Math.log10(Math.max(0, rmsOf(part) ** 2 - mean ** 2));
     levels.push(Math.max(FLOOR_DB, level));
   }
   return levels;
@@ -143,6 +155,21 @@ function stepLevels(samples: Float32Array, step: number): number[] {
 function meanLevel(levels: readonly number[]): number {
   const power = levels.reduce((sum, level) => sum + 10 ** (level / 10), 0);
   return Math.max(FLOOR_DB, 10 * Math.log10(power / Math.max(1, levels.length)));
+}
+
+/**
+ * The level of the quietest steps, if that is noise. Noise is there all the time, so nothing lies below it and many steps
+ * lie at it. Quiet sounds of speech do not stand still; taking all that is quiet for noise would blame clean speech. The
+ * steps are centred one by one: speech is not symmetric, so the mean of the recording is not that of its pauses.
+ */
+function noiseOf(steps: readonly number[], soundDb: number, loudDb: number): number | undefined {
+  const levels = steps.filter((level) => level > PADDING_DB).sort((a, b) => a - b);
+  const at = (share: number) => Math.floor(share * (levels.length - 1));
+  const quietest = levels.slice(at(QUIETEST.from), at(QUIETEST.to) + 1);
+  const noiseDb = meanLevel(quietest);
+  const spread = (quietest.at(-1) ?? 0) - (quietest[0] ?? 0);
+  const isPause = spread <= MAX_NOISE_SPREAD_DB || soundDb - noiseDb >= PAUSE_DB;
+  return quietest.length > 0 && isPause && loudDb - noiseDb >= MIN_RISE_DB ? noiseDb : undefined;
 }
 
 function withoutClicks(active: readonly boolean[]): boolean[] {

@@ -2,7 +2,18 @@
 import { describe, expect, it } from "vitest";
 import { type Diagnosis, diagnose, type Finding, type FindingCode } from "./doctor.ts";
 import { applyFixes } from "./doctor-fixes.ts";
-import { babble, inRoom, joined, noise, sine } from "./test-sound.ts";
+import { fromDb, toDb } from "./pcm.ts";
+import {
+  babble,
+  hum,
+  inRoom,
+  joined,
+  mixed,
+  noise,
+  pinkNoise,
+  sine,
+  speech,
+} from "./test-sound.ts";
 
 const RATE = 48_000;
 const silence = (seconds: number) => new Float32Array(Math.round(seconds * RATE));
@@ -150,6 +161,68 @@ describe("what could be better", () => {
     const diagnosis = diagnose([voice, louder(voice, -1)], RATE);
     expect(finding(diagnosis, "phase").grade).toBe("warn");
     expect(finding(diagnosis, "silent").grade).toBe("pass");
+  });
+});
+
+describe("noise", () => {
+  const SECONDS = 6;
+  /** 20 dB below the speech while it sounds. */
+  const RMS = 0.1 * fromDb(diagnose([speech(SECONDS, RATE)], RATE).measures.soundDb);
+  const noises: [string, Float32Array][] = [
+    ["white noise", noise(SECONDS, RATE, RMS)],
+    ["pink noise", pinkNoise(SECONDS, RATE, RMS)],
+    ["hum of 50 Hz", hum(SECONDS, RATE, 50, RMS)],
+    ["hum of 60 Hz", hum(SECONDS, RATE, 60, RMS)],
+  ];
+
+  it.each([
+    ["with silence in its pauses", speech(SECONDS, RATE)],
+    ["over the noise of a good room", mixed(speech(SECONDS, RATE), noise(SECONDS, RATE, 1e-4))],
+    ["with a constant offset", speech(SECONDS, RATE).map((x) => x + 0.003)],
+    ["without a pause", speech(SECONDS, RATE, false)],
+  ])("is not found in clean speech %s", (_, samples) => {
+    expect(finding(diagnose([samples], RATE), "noise").grade).toBe("pass");
+  });
+
+  it("is told by the pauses, not by soft sounds", () => {
+    const clean = mixed(speech(SECONDS, RATE), noise(SECONDS, RATE, 1e-4));
+    expect(finding(diagnose([clean], RATE), "noise").value).toBeCloseTo(
+      20 + toDb(RMS / 1e-4),
+      -0.5,
+    );
+  });
+
+  it("is not guessed where nothing but speech or a steady tone is heard", () => {
+    for (const samples of [speech(SECONDS, RATE, false), sine(SECONDS, RATE, 300)]) {
+      expect(finding(diagnose([samples], RATE), "noise")).toMatchObject({
+        grade: "pass",
+        value: undefined,
+      });
+    }
+  });
+
+  it.each(noises)("is found: %s 20 dB below the speech, with and without pauses", (_, added) => {
+    for (const pauses of [true, false]) {
+      const noisy = mixed(speech(SECONDS, RATE, pauses), added);
+      const found = finding(diagnose([noisy], RATE), "noise");
+      expect(found.grade).toBe("warn");
+      expect(Math.abs((found.value ?? 0) - 20)).toBeLessThan(3);
+    }
+  });
+
+  it.each(noises)("is found: %s where the file is padded with silence or drops out", (_, added) => {
+    const noisy = mixed(speech(SECONDS, RATE), added);
+    const padded = joined(silence(1), noisy, silence(1));
+    expect(finding(diagnose([padded], RATE), "noise").grade).toBe("warn");
+    noisy.fill(0.0003, RATE, RATE * 1.04);
+    expect(finding(diagnose([noisy], RATE), "noise").grade).toBe("warn");
+  });
+
+  it("is found when it is nearly as loud as the speech", () => {
+    const loud = noise(SECONDS, RATE, 4 * RMS);
+    const found = finding(diagnose([mixed(speech(SECONDS, RATE), loud)], RATE), "noise");
+    expect(found.grade).toBe("warn");
+    expect(found.value).toBeLessThan(12);
   });
 });
 

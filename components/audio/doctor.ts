@@ -9,7 +9,7 @@
  * | sound | s from first to last sound | 3 and more | less | below 0.5 |
  * | level | dBFS RMS of the sound | -35 to -12 | outside | |
  * | clipping | share of samples | up to 0.001 | more | |
- * | noise | dB from noise to sound | 30 and more | less | |
+ * | noise | dB from the pauses to the sound | 30 and more, or no pause | less | |
  * | silence | share | up to 0.4 | more | |
  * | edges | s of silence at the longer end | up to 0.5 | more | |
  * | bandwidth | Hz | 7000 and more | less | |

@@ -204,6 +204,12 @@ export class Playback extends Emitter<PlaybackEvents> {
     else this.#tellState();
   }
 
+  /** Frame `heard` was the last one of an output that is gone: goes on there, on a new one. */
+  outputLost(heard: number): void {
+    const from = this.#clamp(this.#clock.positionAt(heard));
+    if (this.#isActive()) this.#open(from, this.#state === "paused", false);
+  }
+
   /** Takes a message of the worklet about this playback's stream. */
   receive(message: Exclude<FromWorklet, { type: "tap" }>): void {
     if (message.type === "overflow") {
@@ -373,12 +379,8 @@ export class Playback extends Emitter<PlaybackEvents> {
 
   /** Meters fall to zero at once. */
   #silence(): void {
-    this.emit("level", {
-      ...SILENT,
-      frame: this.#position,
-      leadSeconds: 0,
-      cushionSeconds: 0,
-    });
+    const frame = this.#position;
+    this.emit("level", { ...SILENT, frame, leadSeconds: 0, cushionSeconds: 0 });
   }
 
   #setState(state: PlaybackState): void {

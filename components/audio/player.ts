@@ -39,6 +39,7 @@ export class StreamPlayer extends Emitter<PlayerEvents> {
   #current: Playback | undefined;
   #streams = 0;
   #skippedFrames = 0;
+  #isTapped = false;
   #onTap: ((block: TapBlock) => void) | undefined;
 
   constructor(workletUrl = WORKLET_URL) {
@@ -53,6 +54,10 @@ export class StreamPlayer extends Emitter<PlayerEvents> {
     output.on("message", (message) => this.#receive(message));
     output.on("error", (error) => this.emit("error", error));
     output.on("devices", () => this.emit("devices", undefined));
+    output.on("lost", ({ audibleFrame }) => {
+      if (this.#isTapped) output.post({ type: "tap", on: true });
+      this.#current?.outputLost(audibleFrame);
+    });
     output.on("state", (state) => {
       this.emit("output", state);
       this.#current?.outputChanged();
@@ -116,7 +121,8 @@ export class StreamPlayer extends Emitter<PlayerEvents> {
    */
   tap(listener?: (block: TapBlock) => void): void {
     if (listener !== undefined) this.#onTap = listener;
-    this.#output.post({ type: "tap", on: listener !== undefined });
+    this.#isTapped = listener !== undefined;
+    this.#output.post({ type: "tap", on: this.#isTapped });
   }
 
   /** Suspends the output, which frees the device; the next play wakes it. */

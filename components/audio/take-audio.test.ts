@@ -76,6 +76,29 @@ describe("a take", () => {
   });
 });
 
+describe("a peak", () => {
+  it("is the largest sample of either channel, across blocks, and 0 where nothing is", () => {
+    const samples = new Int16Array(2 * 70_000);
+    samples[2 * 100] = 1000;
+    samples[2 * 65_536 + 1] = -16_384;
+    const take = TakeAudio.of(samples, 48_000, 2);
+    expect(take.peakBetween(0, 70_000, 70_000)).toBe(0.5);
+    expect(take.peakBetween(65_530, 65_540)).toBe(0.5);
+    expect(take.peakBetween(0, 200, 200)).toBe(1000 / 32_768);
+    expect(take.peakBetween(101, 65_536)).toBe(0);
+    expect(take.peakBetween(70_000, 80_000)).toBe(0);
+  });
+
+  it("is judged by no more frames than it may look at", () => {
+    const take = TakeAudio.of(
+      Float32Array.from({ length: 1000 }, (_, i) => i / 1000),
+      48_000,
+      1,
+    );
+    expect(take.peakBetween(0, 1000, 10)).toBeCloseTo(0.9, 6);
+  });
+});
+
 describe("the clock of a play", () => {
   it("moves between anchors, stands where playback stands, and never passes what is known", () => {
     const clock = new PlayClock(48_000, 48_000);

@@ -6,17 +6,20 @@ import { common as enCommon } from "./en/common.ts";
 import { playground as enPlayground } from "./en/playground.ts";
 import { reference as enReference } from "./en/reference.ts";
 import { status as enStatus } from "./en/status.ts";
+import { troubles as enTroubles } from "./en/troubles.ts";
 import { voices as enVoices } from "./en/voices.ts";
 import { common as jaCommon } from "./ja/common.ts";
 import { playground as jaPlayground } from "./ja/playground.ts";
 import { reference as jaReference } from "./ja/reference.ts";
 import { status as jaStatus } from "./ja/status.ts";
+import { troubles as jaTroubles } from "./ja/troubles.ts";
 import { voices as jaVoices } from "./ja/voices.ts";
 import type { Locale } from "./locales.ts";
 import { common as zhCommon } from "./zh/common.ts";
 import { playground as zhPlayground } from "./zh/playground.ts";
 import { reference as zhReference } from "./zh/reference.ts";
 import { status as zhStatus } from "./zh/status.ts";
+import { troubles as zhTroubles } from "./zh/troubles.ts";
 import { voices as zhVoices } from "./zh/voices.ts";
 
 const en = {
@@ -25,6 +28,7 @@ const en = {
   voices: enVoices,
   reference: enReference,
   status: enStatus,
+  troubles: enTroubles,
 };
 
 export type Strings = typeof en;
@@ -37,6 +41,7 @@ export const STRINGS: Readonly<Record<Locale, Strings>> = {
     voices: zhVoices,
     reference: zhReference,
     status: zhStatus,
+    troubles: zhTroubles,
   },
   ja: {
     common: jaCommon,
@@ -44,5 +49,6 @@ export const STRINGS: Readonly<Record<Locale, Strings>> = {
     voices: jaVoices,
     reference: jaReference,
     status: jaStatus,
+    troubles: jaTroubles,
   },
 };

@@ -1,6 +1,7 @@
 /** The page that a designer keeps open all day: voices, script and takes, and what was measured. */
 "use client";
 import { useEffect, useState } from "react";
+import { inWords } from "../api/trouble.ts";
 import { sharedPlayer } from "../audio/player.ts";
 import { announce } from "../frame/announcer.tsx";
 import { fill } from "../i18n/format.ts";
@@ -19,6 +20,7 @@ import { Sentences } from "./sentences.tsx";
 import { type SharedSetup, setupOf } from "./share.ts";
 import { TakesList } from "./takes-list.tsx";
 import { Transport } from "./transport.tsx";
+import { VoiceDrop } from "./voice-drop.tsx";
 import { VoicesRail } from "./voices-rail.tsx";
 import { Waveform } from "./waveform.tsx";
 
@@ -44,6 +46,7 @@ export function Playground() {
             {note}
           </p>
         )}
+        <VoiceDrop />
         <section aria-label={words.script.title} className="grid gap-3">
           <Script />
           <Transport />
@@ -105,6 +108,7 @@ function useSharedLink(): string {
 /** Reads out what happens to the latest take. */
 function useProgressAnnounced(): void {
   const { say } = useStrings("playground");
+  const troubles = useStrings("troubles");
   const take = useTakes(({ takes }) => takes[0]);
   const state = take?.state;
   const hasSound = take?.ttfpMs !== undefined;
@@ -112,9 +116,10 @@ function useProgressAnnounced(): void {
   useEffect(() => {
     if (take === undefined || Date.now() - take.createdAt > 3_600_000) return;
     if (state === "queued") announce(fill(say.queued, { place: take.queue?.place ?? 1 }));
-    else if (state === "failed")
-      announce(fill(say.failed, { message: take.trouble?.message ?? "" }));
-    else if (state === "stopped") announce(say.stopped);
+    else if (state === "failed") {
+      const message = take.trouble === undefined ? "" : inWords(take.trouble, troubles).message;
+      announce(fill(say.failed, { message }));
+    } else if (state === "stopped") announce(say.stopped);
     else if (state === "done")
       announce(fill(say.done, { seconds: (take.durationMs / 1000).toFixed(1) }));
     else if (hasSound) announce(fill(say.firstSound, { ms: Math.round(take.ttfpMs ?? 0) }));

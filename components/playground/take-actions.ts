@@ -1,6 +1,7 @@
 /** What can be done with a take, by its card, by keys and by menus alike. */
 "use client";
 import { client } from "../api/client.ts";
+import { PageError } from "../api/trouble.ts";
 import { buildWav } from "../audio/wav.ts";
 import { forgetTake, loadSound, storeTake } from "../store/history.ts";
 import { changeSettings, drawSeed, useSettings } from "../store/settings.ts";
@@ -114,7 +115,7 @@ export type Download = (typeof DOWNLOADS)[number];
 /**
  * Saves a take as a file. WAV is written here, from the very samples; the server encodes the others, from the same seed
  * and so from the same sound.
- * @throws SonantError
+ * @throws SonantError, PageError
  */
 export async function download(take: Take, format: Download): Promise<void> {
   const name = `${take.request.voiceName}-${take.request.seed}.${format}`.replace(
@@ -127,7 +128,7 @@ export async function download(take: Take, format: Download): Promise<void> {
 async function fileOf(take: Take, format: Download): Promise<Blob> {
   if (format === "wav") {
     const sound = await loadSound(take);
-    if (sound === undefined) throw new Error("The sound of this take is no longer kept.");
+    if (sound === undefined) throw new PageError("sound_gone", "The take's sound is gone.");
     return buildWav(sound.read(0, sound.frames), sound.sampleRate, sound.channels);
   }
   const { bytes } = await client().speech({

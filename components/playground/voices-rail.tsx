@@ -16,12 +16,11 @@ import { Button } from "../ui/button.tsx";
 import { useKeys } from "../ui/keys.ts";
 import { Problem } from "../ui/problem.tsx";
 import { SearchField } from "../ui/search-field.tsx";
+import { shownVoices } from "../voices/voice-order.ts";
 import { audition, auditionAll, prepareSamples, stopAudition, useAudition } from "./audition.ts";
 import { PitchPrint } from "./pitch-print.tsx";
 
 const IDLE_MS = 2500;
-
-type Order = "pitch" | "name";
 
 export function VoicesRail() {
   const words = useStrings("playground").rail;
@@ -31,7 +30,7 @@ export function VoicesRail() {
   const failed = useAudition((state) => state.trouble);
   const isIdle = useServer(({ state, tick }) => state === "ready" && (tick?.active ?? 1) === 0);
   const [query, setQuery] = useState("");
-  const [order, setOrder] = useState<Order>("name");
+  const [order, setOrder] = useState<"pitch" | "name">("pitch");
   const [current, setCurrent] = useState<string>();
   const search = useRef<HTMLInputElement>(null);
 
@@ -43,14 +42,7 @@ export function VoicesRail() {
   }, [load, isIdle]);
 
   const shown = useMemo(() => {
-    const wanted = query.trim().toLowerCase();
-    const fits = ({ name, description, language }: Voice) =>
-      `${name} ${description} ${language}`.toLowerCase().includes(wanted);
-    const pitch = ({ id }: Voice) => samples[id]?.pitch ?? Number.POSITIVE_INFINITY;
-    const byName = (a: Voice, b: Voice) => a.name.localeCompare(b.name);
-    const sorted = voices
-      .filter(fits)
-      .sort(order === "pitch" ? (a, b) => pitch(a) - pitch(b) || byName(a, b) : byName);
+    const sorted = shownVoices(voices, query, order, samples);
     return [
       ...sorted.filter(({ kind }) => kind === "preset"),
       ...sorted.filter(({ kind }) => kind === "mine"),
@@ -84,8 +76,8 @@ export function VoicesRail() {
           onChange={(event) => setOrder(event.target.value === "name" ? "name" : "pitch")}
           className="min-h-9 rounded-lg border border-line bg-surface px-2 text-xs"
         >
-          <option value="name">{words.sortName}</option>
           <option value="pitch">{words.sortPitch}</option>
+          <option value="name">{words.sortName}</option>
         </select>
       </div>
       {load === "failed" && trouble && (

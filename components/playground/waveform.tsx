@@ -137,9 +137,9 @@ function paint(canvas: HTMLCanvasElement, take: Take): void {
     const frames = Math.round((arrival.durationMs / 1000) * sound.sampleRate);
     const columns = Math.max(1, Math.round(x(arrival.durationMs)));
     context.fillStyle = color(colorOf(arrival, index === 0));
-    const samples = sound.read(from, frames);
     for (let column = 0; column < columns; column++) {
-      const peak = peakOf(samples, column / columns, (column + 1) / columns, sound.channels);
+      const start = from + (column / columns) * frames;
+      const peak = sound.peakBetween(start, start + frames / columns);
       const size = Math.max(1, peak * (height - 16));
       context.fillRect(x(startMs) + column, (height - size) / 2, 1, size);
     }
@@ -159,14 +159,4 @@ function paint(canvas: HTMLCanvasElement, take: Take): void {
     context.fillStyle = color("--ink");
     context.fillRect(x(position) - 1, 0, 2, height);
   }
-}
-
-/** Largest sample in a part of a chunk, 0 to 1; only some samples are looked at, which the eye does not see. */
-function peakOf(samples: Int16Array | Float32Array, from: number, to: number, channels: number) {
-  const start = Math.floor(from * samples.length);
-  const end = Math.floor(to * samples.length);
-  const step = Math.max(channels, Math.floor((end - start) / 32));
-  let peak = 0;
-  for (let i = start; i < end; i += step) peak = Math.max(peak, Math.abs(samples[i] ?? 0));
-  return samples instanceof Int16Array ? peak / 32768 : peak;
 }

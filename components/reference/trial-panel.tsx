@@ -2,6 +2,7 @@
 "use client";
 import { Play, Send, Square } from "lucide-react";
 import { useEffect, useState } from "react";
+import { inWords } from "../api/trouble.ts";
 import { announce } from "../frame/announcer.tsx";
 import { fill } from "../i18n/format.ts";
 import { useLocale, useStrings } from "../i18n/provider.tsx";
@@ -182,6 +183,7 @@ function CancelButton({ isRunning }: { readonly isRunning: boolean }) {
 
 function Outcome({ onRetry }: { readonly onRetry: () => void }) {
   const words = useStrings("reference").trial;
+  const troubles = useStrings("troubles");
   const trial = useTrial();
   const { phase, trouble, soundTrouble, firstMs, log } = trial;
   useEffect(() => {
@@ -196,7 +198,7 @@ function Outcome({ onRetry }: { readonly onRetry: () => void }) {
       {trouble !== undefined && <Problem trouble={trouble} onRetry={onRetry} />}
       {soundTrouble !== undefined && (
         <p role="alert" className="text-sm text-warn">
-          {words.unheard} {soundTrouble.message}
+          {words.unheard} {inWords(soundTrouble, troubles).message}
         </p>
       )}
       <Figures />

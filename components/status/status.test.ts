@@ -1,8 +1,9 @@
 /** What the status page works out from ticks and answers. */
 import { describe, expect, it } from "vitest";
-import type { StatusTick } from "../../server/protocol/playground.ts";
+import type { PastWindow, StatusTick } from "../../server/protocol/playground.ts";
 import { STRINGS } from "../i18n/strings.ts";
 import { durationText, gaugesFor } from "./gauges.ts";
+import { pastTable } from "./past.ts";
 import { placeOf, readinessOf, STAGES } from "./readiness.ts";
 import { minutesOf, pathOf, rangeOf, windowMinutes } from "./series.ts";
 
@@ -31,6 +32,7 @@ function tickAt(second: number, change: Partial<StatusTick> = {}): StatusTick {
     voice_cache_hits: 0,
     voice_cache_misses: 0,
     engine_bytes: 0,
+    past: [],
     errors: [],
     ...change,
   };
@@ -177,5 +179,53 @@ describe("gauges", () => {
     expect(durationText(59.9, units)).toBe("0 min 59 s");
     expect(durationText(3661, units)).toBe("1 h 1 min");
     expect(durationText(90_000, units)).toBe("1 d 1 h");
+  });
+});
+
+describe("the last hour and day", () => {
+  const { status, common } = STRINGS.en;
+  const EMPTY: PastWindow = {
+    window_s: 3600,
+    covered_s: 3600,
+    ttfa_p50_ms: 0,
+    ttfa_p95_ms: 0,
+    ttfa_p99_ms: 0,
+    streams: 0,
+    streams_continuous: 0,
+    requests: 0,
+    failed: 0,
+    refused: 0,
+  };
+  const table = (...windows: PastWindow[]) => pastTable(status, common.units, windows);
+
+  it("say how young the server is, where it is younger than they are", () => {
+    const young = { covered_s: 4000 };
+    expect(table(EMPTY, { ...EMPTY, ...young, window_s: 86_400 }).columns).toEqual([
+      { name: "Last hour", note: undefined },
+      { name: "Last 24 hours", note: "since the start, 1 h 6 min ago" },
+    ]);
+  });
+
+  it("write what was measured, and a dash for what was not", () => {
+    const measured = {
+      ...EMPTY,
+      ttfa_p50_ms: 8.25,
+      ttfa_p95_ms: 84.4,
+      ttfa_p99_ms: 120,
+      streams: 10_000,
+      streams_continuous: 9999,
+      requests: 12_000,
+      failed: 3,
+      refused: 7,
+    };
+    const values = table(measured, EMPTY).rows.map(({ id, values }) => [id, ...values]);
+    expect(values).toEqual([
+      ["median", "8.3 ms", "–"],
+      ["p95", "84 ms", "–"],
+      ["p99", "120 ms", "–"],
+      ["continuity", "99.9 % (9999 of 10000)", "–"],
+      ["failed", "3 of 12000", "0 of 0"],
+      ["refused", "7", "0"],
+    ]);
   });
 });

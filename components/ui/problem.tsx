@@ -2,7 +2,7 @@
 "use client";
 import { CircleAlert } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
-import type { Trouble } from "../api/trouble.ts";
+import { inWords, type Trouble } from "../api/trouble.ts";
 import { fill } from "../i18n/format.ts";
 import { useStrings } from "../i18n/provider.tsx";
 import { Button } from "./button.tsx";
@@ -16,6 +16,7 @@ interface ProblemProps {
 
 export function Problem({ trouble, onRetry, onDismiss, children }: ProblemProps) {
   const { actions, failure } = useStrings("common");
+  const { message, hint, code, requestId, detail } = inWords(trouble, useStrings("troubles"));
   const left = useCountdown(trouble);
   return (
     <div
@@ -24,11 +25,16 @@ export function Problem({ trouble, onRetry, onDismiss, children }: ProblemProps)
     >
       <CircleAlert size={18} aria-hidden className="mt-0.5 shrink-0 text-bad" />
       <div className="grid min-w-0 flex-1 gap-1">
-        <p className="break-words font-medium">{trouble.message}</p>
-        {trouble.hint && <p className="break-words">{trouble.hint}</p>}
+        <p className="break-words font-medium">{message}</p>
+        {hint && <p className="break-words">{hint}</p>}
+        {detail && (
+          <p lang="en" className="break-words text-xs text-ink/80">
+            {detail}
+          </p>
+        )}
         <p className="figures text-xs text-ink/80">
-          {fill(failure.code, { code: trouble.code })}
-          {trouble.requestId && ` · ${fill(failure.request, { id: trouble.requestId })}`}
+          {fill(failure.code, { code })}
+          {requestId && ` · ${fill(failure.request, { id: requestId })}`}
         </p>
         {children}
         {(onRetry ?? onDismiss) && (

@@ -1,11 +1,14 @@
-/** What a new voice starts with, and what is done with a file, wherever on the page it comes in. */
+/** What a new voice starts with. Light, so that other pages can have it without the workbench that uses it. */
 "use client";
 import { useLimits } from "../api/limits.ts";
 import { useLocale, useStrings } from "../i18n/provider.tsx";
-import { type Beginnings, readFile } from "./draft.ts";
-import { cancelRecording } from "./recording.ts";
-import { importVoice } from "./voice-actions.ts";
-import { isVoiceFile } from "./voice-file.ts";
+
+/** What is known of the voice beforehand, in the visitor's language. */
+export interface Beginnings {
+  /** Name of a voice whose file says none. */
+  readonly name: string;
+  readonly language: string;
+}
 
 /** The visitor's own language is the likeliest to be spoken, if the model knows it. */
 export function useBeginnings(): Beginnings {
@@ -13,14 +16,4 @@ export function useBeginnings(): Beginnings {
   const locale = useLocale();
   const limits = useLimits();
   return { name: details.newName, language: limits?.languages.includes(locale) ? locale : "" };
-}
-
-/** Imports an exported voice; any other file becomes the draft. */
-export function acceptFile(file: File, beginnings: Beginnings): void {
-  if (isVoiceFile(file)) {
-    void importVoice(file);
-    return;
-  }
-  cancelRecording();
-  void readFile(file, beginnings);
 }

@@ -14,6 +14,7 @@ import type { Range } from "../audio/doctor-measure.ts";
 import { interleave } from "../audio/pcm.ts";
 import { TakeAudio } from "../audio/take-audio.ts";
 import { chooseVoice, loadVoices, useVoices } from "../store/voices.ts";
+import type { Beginnings } from "./beginnings.ts";
 import { stopListening } from "./listening.ts";
 import {
   type Clip,
@@ -101,13 +102,6 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 let upload: AbortController | undefined;
 
 export const nameChars = () => knownLimits()?.limits.voice_name_chars ?? NAME_CHARS;
-
-/** What is known of the voice beforehand, in the visitor's language. */
-export interface Beginnings {
-  /** Name of a voice whose file says none. */
-  readonly name: string;
-  readonly language: string;
-}
 
 /** Starts over with a file. */
 export async function readFile(file: File, beginnings: Beginnings): Promise<void> {

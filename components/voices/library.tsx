@@ -11,7 +11,8 @@ import { loadVoices, useVoices, type Voice } from "../store/voices.ts";
 import { Button } from "../ui/button.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { SearchField } from "../ui/search-field.tsx";
-import { acceptFile, useBeginnings } from "./beginnings.ts";
+import { acceptFile } from "./accept-file.ts";
+import { useBeginnings } from "./beginnings.ts";
 import { FileButton } from "./file-button.tsx";
 import { startRecording } from "./recording.ts";
 import { AUDIO_FILES, DEFAULT_MAX_SECONDS } from "./sources.tsx";
@@ -37,7 +38,7 @@ export function Library() {
   }, [load, isIdle]);
 
   const shown = useMemo(
-    () => shownVoices(voices, query, order, (id) => samples[id]?.pitch),
+    () => shownVoices(voices, query, order, samples),
     [voices, query, order, samples],
   );
   const isLoading = (load === "idle" || load === "loading") && voices.length === 0;
@@ -180,7 +181,7 @@ function ImportNote() {
   if (phase === "idle") return null;
   if (trouble !== undefined) {
     const known = FILE_TROUBLES.find((code) => code === trouble.code);
-    const shown = known ? { ...trouble, message: words[known], hint: words.importNext } : trouble;
+    const shown = known ? { code: known, message: words[known], hint: words.importNext } : trouble;
     return <Problem trouble={shown} onDismiss={dismissImport} />;
   }
   return (

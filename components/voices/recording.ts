@@ -6,7 +6,8 @@
 import { create } from "zustand";
 import { Recorder, type Recording } from "../audio/recorder.ts";
 import { RecorderError, type RecorderErrorCode, toRecorderError } from "../audio/recorder-error.ts";
-import { type Beginnings, startOver, takeRecording } from "./draft.ts";
+import type { Beginnings } from "./beginnings.ts";
+import { startOver, takeRecording } from "./draft.ts";
 import { stopListening } from "./listening.ts";
 
 interface RecordingState {

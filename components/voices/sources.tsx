@@ -8,7 +8,8 @@ import { fill } from "../i18n/format.ts";
 import { useStrings } from "../i18n/provider.tsx";
 import { Button } from "../ui/button.tsx";
 import { Problem } from "../ui/problem.tsx";
-import { acceptFile, useBeginnings } from "./beginnings.ts";
+import { acceptFile } from "./accept-file.ts";
+import { useBeginnings } from "./beginnings.ts";
 import { startOver, useDraft } from "./draft.ts";
 import { FileButton } from "./file-button.tsx";
 import { LevelMeter } from "./level-meter.tsx";
@@ -65,7 +66,7 @@ function FromFile() {
       {trouble && (
         <Problem
           trouble={
-            known ? { ...trouble, message: words.file[known], hint: words.file.next } : trouble
+            known ? { code: known, message: words.file[known], hint: words.file.next } : trouble
           }
           onDismiss={startOver}
         />

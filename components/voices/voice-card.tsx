@@ -58,7 +58,7 @@ export function VoiceCard({ voice }: { readonly voice: Voice }) {
       <p className={clsx("break-words text-sm", voice.description === "" && "text-muted")}>
         {voice.description || words.noDescription}
       </p>
-      <Facts voice={voice} pitch={sample?.pitch} />
+      <Facts voice={voice} pitch={voice.pitchHz ?? sample?.pitch} />
       <div className="mt-auto flex flex-wrap items-center gap-2">
         <ListenButtons voice={voice} onRecording={(work) => void task.run(work)} />
         <Link

@@ -8,7 +8,7 @@
 /** What one underrun adds to the cushion, and what good times take away again. */
 const STEP = 0.3;
 const MAX_CUSHION = 1.5;
-/** A lead this far above the cushion for this long lowers it by one step. */
+/** A lead this far above the cushion for this long, all in all since the last underrun, lowers it by one step. */
 const GOOD_LEAD = 0.5;
 const GOOD_TIME = 5;
 /** Arrivals are measured over this time; no judgement before half a second of it, unless playback ran dry. */
@@ -64,7 +64,6 @@ export class Cushion {
   begin(atLeast) {
     this.#before = this.rate;
     this.#arrivals = [];
-    this.#good = 0;
     this.#hasRunDry = false;
     this.#level = Math.min(MAX_CUSHION, Math.max(this.#level, atLeast));
   }
@@ -94,7 +93,8 @@ export class Cushion {
    * @param {number} lead seconds of sound that lay ready
    */
   played(seconds, lead) {
-    this.#good = lead >= this.#level + GOOD_LEAD ? this.#good + seconds : 0;
+    // Counted across takes: each begins with little lead, and short ones would never be good for long.
+    if (lead >= this.#level + GOOD_LEAD) this.#good += seconds;
     if (this.#good < GOOD_TIME) return;
     this.#good = 0;
     this.#level = Math.max(0, inTenths(this.#level - STEP));

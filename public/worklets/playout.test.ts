@@ -180,6 +180,23 @@ describe("underruns", () => {
     bench.renderUntil(5.4);
     expect(bench.playout.cushionSeconds).toBe(0);
   });
+
+  it("are forgotten over several short takes, each well ahead for 1.2 s", () => {
+    const bench = new Bench();
+    bench.open();
+    bench.playout.write(1, sine(0.1, 440), true);
+    bench.renderUntil(0.2);
+    const levels: number[] = [];
+    for (let take = 2; take <= 6; take++) {
+      bench.open({ stream: take });
+      const start = bench.seconds;
+      bench.playout.write(take, sine(2, 440), true);
+      bench.playout.finish(take, 2 * RATE);
+      bench.renderUntil(start + 2.2);
+      levels.push(bench.playout.cushionSeconds);
+    }
+    expect(levels).toEqual([0.3, 0.3, 0.3, 0.3, 0]);
+  });
 });
 
 describe("a stream that is made more slowly than it is heard", () => {

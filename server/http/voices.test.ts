@@ -38,6 +38,8 @@ it("keeps an uploaded voice, speaks with it under any case of its name, and forg
 
   const list = await (await fetch(house.url + VOICES)).json();
   expect(list.voices).toEqual(["clara", "zoë 語", "ørsted"].sort());
+  const pitches = list.presets.map(({ pitch_hz }: { pitch_hz?: number }) => pitch_hz);
+  expect(pitches).toEqual([170.2, undefined]);
   const name = encodeURIComponent("ZOË 語");
   expect(await (await fetch(`${house.url}${VOICES}/${name}`)).json()).toMatchObject({
     kind: "uploaded",

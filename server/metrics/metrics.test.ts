@@ -185,6 +185,27 @@ describe("what a status page shows", () => {
     expect(metrics.recent()).toMatchObject({ streams: 2, streamsContinuous: 1, underruns: 1 });
   });
 
+  it("keeps the last hour and day: first audio, gaps, failures and refusals", () => {
+    const late = metrics.requestStarted(STREAM);
+    clock += 0.2;
+    late.chunk(FRAME);
+    clock += 5;
+    late.chunk(FRAME);
+    late.finished(end("stop"));
+    const broken = metrics.requestStarted({ ...STREAM, transport: "http" });
+    clock += 9;
+    broken.chunk(FRAME);
+    broken.finished(end("error"));
+    metrics.requestStarted(STREAM).finished(end("cancelled"));
+    metrics.rejected("overloaded");
+    const counted = { streams: 1, streamsContinuous: 0, requests: 3, failed: 1, refused: 1 };
+    const { past } = metrics.recent();
+    expect(past).toMatchObject([counted, counted]);
+    // Only streams have a first audio: the 9 s of the other request are not in it.
+    expect(past[0]?.ttfaP99Ms).toBeGreaterThan(190);
+    expect(past[0]?.ttfaP99Ms).toBeLessThan(210);
+  });
+
   it("lists failures by code, the latest first", () => {
     metrics.rejected("invalid_voice");
     metrics.rejected("overloaded");

@@ -5,6 +5,7 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { ErrorCode } from "../protocol/error-registry.ts";
 import type { AudioFormat } from "../protocol/formats.ts";
+import { DayBook, type PastFigures } from "./day-book.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { type Failure, FailureBook } from "./failure-book.ts";
 import { type Instruments, instruments } from "./instruments.ts";
@@ -55,6 +56,8 @@ export interface RecentFigures {
   readonly underruns: number;
   /** The latest first. */
   readonly failures: readonly Failure[];
+  /** The last hour, then the last day. */
+  readonly past: readonly PastFigures[];
   /** Undefined until an engine has been loaded. */
   readonly engine: EngineReading | undefined;
 }
@@ -73,14 +76,16 @@ export class Metrics {
   constructor(private readonly options: MetricsOptions) {
     collectDefaultMetrics({ register: this.registry });
     this.instruments = instruments(this.registry);
+    const now = options.now ?? (() => performance.now() / 1000);
     this.context = {
       instruments: this.instruments,
-      now: options.now ?? (() => performance.now() / 1000),
+      now,
       sampleRate: options.sampleRate,
       recentTtfa: new RecentValues(),
       recentRtf: new RecentValues(),
       streams: { ended: 0, continuous: 0, underruns: 0 },
       failures: new FailureBook(),
+      day: new DayBook(now),
     };
     const { eventLoopDelay } = this.instruments.tts;
     this.loop = watchEventLoop((delay) => observe(eventLoopDelay, {}, delay), this.recentDelay);
@@ -105,6 +110,7 @@ export class Metrics {
   rejected(reason: ErrorCode): void {
     count(this.instruments.tts.rejected, { reason });
     this.context.failures.note(reason);
+    this.context.day.refused();
   }
 
   /** The audio of a request, or of a unit on a socket, was encoded: the time of all its pieces together. */
@@ -172,7 +178,7 @@ export class Metrics {
   }
 
   recent(): RecentFigures {
-    const { recentTtfa, recentRtf, streams, failures } = this.context;
+    const { recentTtfa, recentRtf, streams, failures, day } = this.context;
     return {
       ttfaP50Ms: recentTtfa.percentile(0.5) * 1000,
       ttfaP95Ms: recentTtfa.percentile(0.95) * 1000,
@@ -182,6 +188,7 @@ export class Metrics {
       streamsContinuous: streams.continuous,
       underruns: streams.underruns,
       failures: failures.list(),
+      past: day.read(),
       engine: this.readEngine?.(),
     };
   }

@@ -5,6 +5,7 @@
  */
 import { CONTINUITY_THRESHOLD_S, ContinuityMeter } from "../protocol/continuity.ts";
 import type { AudioFormat } from "../protocol/formats.ts";
+import type { DayBook } from "./day-book.ts";
 import type { FailureBook } from "./failure-book.ts";
 import type { Instruments } from "./instruments.ts";
 import {
@@ -54,6 +55,7 @@ export interface RequestContext {
   /** Totals of streams that reached their end, for status displays. */
   readonly streams: { ended: number; continuous: number; underruns: number };
   readonly failures: FailureBook;
+  readonly day: DayBook;
 }
 
 const THRESHOLD_LABEL = String(CONTINUITY_THRESHOLD_S * 1000);
@@ -130,6 +132,7 @@ export class RequestMetrics {
     observe(omni.ttfp, this.stage, this.sinceStart);
     observe(tts.ttfa, this.tts, this.sinceStart);
     this.context.recentTtfa.add(this.sinceStart);
+    this.context.day.firstAudio(this.sinceStart);
   }
 
   /** A cancel took that long to take effect. */
@@ -145,6 +148,7 @@ export class RequestMetrics {
     this.state = "ended";
     tts.active.dec(this.tts);
     count(tts.requests, { ...this.tts, outcome: end.outcome });
+    this.context.day.requestEnded(end.outcome === "error" || end.outcome === "engine_dead");
     if (end.outcome === "error") this.context.failures.note("generation_failed");
     if (end.outcome === "engine_dead") this.context.failures.note("engine_dead");
     if (end.truncated) count(tts.truncated, this.tts);
@@ -194,6 +198,7 @@ export class RequestMetrics {
     count(tts.underruns, this.tts, events);
     streams.ended += 1;
     streams.underruns += events;
+    this.context.day.streamEnded(ok);
     if (!ok) return;
     streams.continuous += 1;
     count(omni.continuous, { ...this.stage, threshold_ms: THRESHOLD_LABEL });

@@ -144,7 +144,7 @@ describe.skipIf(starter === undefined)("starter checkpoint", async () => {
   it("has its own vocabulary and its eight voices", () => {
     expect(model.tokenizer.vocabularySize).toBe(768);
     expect(model.presets.size).toBeGreaterThanOrEqual(8);
-    expect(model.presets.get("clara")).toMatchObject({ language: "en" });
+    expect(model.presets.get("clara")).toMatchObject({ language: "en", pitchHz: 170.2 });
     const { prefixRows, textRows, rowWidth } = model.planSegment({ text: "Hi.", voice: "clara" });
     const frames = model.presets.get("clara")?.codes.frames ?? 0;
     expect(column(prefixRows, rowWidth, 0).filter((id) => id === 8)).toHaveLength(frames);
@@ -343,6 +343,7 @@ describe.skipIf(starter === undefined)("starter checkpoint", async () => {
     ],
     ["codes[0]", "voices/clara.json", set("codes")([[1, 2]]), /list of 16 codes/],
     ["codes", "voices/clara.json", set("codes")([]), /1 to 375 frames/],
+    ["pitch", "voices/clara.json", set("pitch")("high"), /a number from 20 to 2000; found "high"/],
     ["frame_rate", "voices/clara.json", set("frame_rate")(25), /12\.5/],
     ["name", "voices/clara.json", set("name")("../x"), /letters, digits/],
     ["name", "voices/clara.json", set("name")("angus"), /no other voice/],

@@ -13,6 +13,8 @@ export interface CodeShape {
   readonly maxFrames: number;
 }
 
+/** Hertz; wider than any voice, so that only what is no pitch at all is refused. */
+const PITCH = { min: 20, max: 2000 };
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u;
 
 /**
@@ -69,6 +71,7 @@ export async function loadPresets(
       description: fields.string("description", name),
       language: fields.has("language") ? fields.string("language") : "",
       transcript: fields.has("prompt_text") ? fields.string("prompt_text") : "",
+      pitchHz: fields.has("pitch") ? fields.number("pitch", PITCH) : undefined,
       codes: packCodes(fields.raw("codes"), shape, source),
     });
   }

@@ -24,6 +24,8 @@ export interface Preset {
   readonly language: string;
   /** What the reference says; empty if unknown. */
   readonly transcript: string;
+  /** Median pitch of the reference, in hertz, if it was measured. */
+  readonly pitchHz?: number | undefined;
   readonly codes: VoiceCodes;
 }
 

@@ -130,8 +130,29 @@ export interface StatusTick {
   readonly voice_cache_misses: number;
   /** Memory of the engine: weights, sequences and cached voices together. */
   readonly engine_bytes: number;
+  /** The last hour, then the last 24 hours. */
+  readonly past: readonly PastWindow[];
   /** Failures since the server began, one entry a code, the latest first. */
   readonly errors: readonly FailureCount[];
+}
+
+/** What happened in a stretch of time up to now, counted in steps of five minutes. */
+export interface PastWindow {
+  readonly window_s: number;
+  /** How much of it the server has been running. */
+  readonly covered_s: number;
+  /** Percentiles over its streams, good to 5 %; 0 if there were none. */
+  readonly ttfa_p50_ms: number;
+  readonly ttfa_p95_ms: number;
+  readonly ttfa_p99_ms: number;
+  /** Streams that reached their end, and those of them without a gap. */
+  readonly streams: number;
+  readonly streams_continuous: number;
+  /** Requests that ended, whichever way, and those of them that the server could not finish. */
+  readonly requests: number;
+  readonly failed: number;
+  /** Requests that were refused before they began. */
+  readonly refused: number;
 }
 
 /** How often something went wrong. */

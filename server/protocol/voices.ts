@@ -26,6 +26,7 @@ export const PresetVoice = z.object({
   description: z.string().describe("How the voice sounds"),
   language: z.string().describe("Two-letter code of its language; empty if unknown"),
   default: z.boolean().describe("True for the voice of requests that name none"),
+  pitch_hz: z.number().optional().describe("Median pitch of its reference in hertz, if known"),
 });
 export type PresetVoice = z.infer<typeof PresetVoice>;
 

@@ -34,6 +34,20 @@ const RECENT: RecentFigures = {
   streamsContinuous: 8,
   underruns: 4,
   failures: [{ code: "overloaded", count: 2, lastAtMs: 7 }],
+  past: [
+    {
+      windowSeconds: 3600,
+      coveredSeconds: 60,
+      ttfaP50Ms: 1,
+      ttfaP95Ms: 2,
+      ttfaP99Ms: 3,
+      streams: 9,
+      streamsContinuous: 8,
+      requests: 12,
+      failed: 1,
+      refused: 2,
+    },
+  ],
   engine: undefined,
 };
 
@@ -73,6 +87,20 @@ describe("a tick", () => {
       underruns: 4,
       engine_bytes: 0,
       frames_per_second: 0,
+      past: [
+        {
+          window_s: 3600,
+          covered_s: 60,
+          ttfa_p50_ms: 1,
+          ttfa_p95_ms: 2,
+          ttfa_p99_ms: 3,
+          streams: 9,
+          streams_continuous: 8,
+          requests: 12,
+          failed: 1,
+          refused: 2,
+        },
+      ],
       errors: [{ code: "overloaded", count: 2, last_at_ms: 7 }],
     });
   });

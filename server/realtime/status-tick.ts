@@ -2,8 +2,9 @@
  * The gauges of a server as the pages see them, one reading a second. Owns what has to be remembered between two readings
  * and nothing else.
  */
+import type { PastFigures } from "../metrics/day-book.ts";
 import type { EngineReading } from "../metrics/metrics.ts";
-import type { StatusTick } from "../protocol/playground.ts";
+import type { PastWindow, StatusTick } from "../protocol/playground.ts";
 import type { RealtimeDeps } from "./deps.ts";
 
 const STATES: Readonly<Record<StatusTick["stage"], StatusTick["state"]>> = {
@@ -72,6 +73,7 @@ export class StatusGauge {
       voice_cache_hits: engine?.voiceCacheHits ?? 0,
       voice_cache_misses: engine?.voiceCacheMisses ?? 0,
       engine_bytes: engine === undefined ? 0 : bytesOf(engine),
+      past: recent.past.map(pastWindow),
       errors: recent.failures.map(({ code, count, lastAtMs }) => ({
         code,
         count,
@@ -79,6 +81,21 @@ export class StatusGauge {
       })),
     };
   }
+}
+
+function pastWindow(past: PastFigures): PastWindow {
+  return {
+    window_s: past.windowSeconds,
+    covered_s: past.coveredSeconds,
+    ttfa_p50_ms: past.ttfaP50Ms,
+    ttfa_p95_ms: past.ttfaP95Ms,
+    ttfa_p99_ms: past.ttfaP99Ms,
+    streams: past.streams,
+    streams_continuous: past.streamsContinuous,
+    requests: past.requests,
+    failed: past.failed,
+    refused: past.refused,
+  };
 }
 
 function bytesOf({ weightBytes, sequenceBytes, voiceCacheBytes }: EngineReading): number {

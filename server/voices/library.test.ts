@@ -118,6 +118,8 @@ describe("uploads", () => {
     }
     const { presets, ...listed } = await voices.list();
     expect(listed).toEqual({ voices: ["clara", "zoë", "ørsted"], uploaded_voices: [uploaded] });
+    expect(presets[0]).toMatchObject({ name: "clara", pitch_hz: 170.2 });
+    expect(presets[1]).not.toHaveProperty("pitch_hz");
     expect(presets[1]).toMatchObject({ name: "Ørsted", display_name: "Ørsted", default: false });
     expect(await voices.get("zoë")).toEqual({ kind: "uploaded", ...uploaded });
     expect(await voices.get("CLARA")).toMatchObject({ kind: "preset", default: true });

@@ -16,12 +16,13 @@ export class PresetVoices {
   }
 
   list(): PresetVoice[] {
-    return [...this.#model.presets.values()].map(({ name, description, language }) => ({
+    return [...this.#model.presets.values()].map(({ name, description, language, pitchHz }) => ({
       name,
       display_name: name.charAt(0).toUpperCase() + name.slice(1),
       description,
       language,
       default: name === this.#model.defaultVoice,
+      ...(pitchHz === undefined ? {} : { pitch_hz: pitchHz }),
     }));
   }
 

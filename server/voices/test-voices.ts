@@ -67,14 +67,17 @@ export function codesOf(flavour: number): VoiceCodes {
   return { frames: 20, books: BOOKS, data };
 }
 
-function preset(name: string, flavour: number): Preset {
+function preset(name: string, flavour: number, pitchHz?: number): Preset {
   const codes = codesOf(flavour);
-  return { name, description: `Voice of ${name}`, language: "en", transcript: "", codes };
+  const description = `Voice of ${name}`;
+  return { name, description, language: "en", transcript: "", pitchHz, codes };
 }
 
 /** A model of which only the parts that concern voices work. */
 export function fakeModel(overrides: Partial<Model> = {}): Model {
-  const presets = new Map([preset("clara", 3), preset("Ørsted", 5)].map((it) => [it.name, it]));
+  const presets = new Map(
+    [preset("clara", 3, 170.2), preset("Ørsted", 5)].map((it) => [it.name, it]),
+  );
   const model = {
     family: "moss_tts_nano",
     name: "Test model",

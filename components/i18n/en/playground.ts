@@ -214,7 +214,6 @@ export const playground = {
     restored: "The set-up of the link was restored.",
     broken: "This link is damaged; nothing was changed.",
   },
-  drop: "Drop a recording to clone its voice",
   keys: {
     speak: "Speak",
     stop: "Stop",

@@ -93,6 +93,23 @@ export const status = {
     now: "this minute",
     ago: "{n} min ago",
   },
+  past: {
+    title: "The last hour and day",
+    about:
+      "Counted in steps of five minutes, the one that runs now included. Kept in memory, so a restart begins anew.",
+    figure: "Figure",
+    hour: "Last hour",
+    day: "Last 24 hours",
+    sinceStart: "since the start, {time} ago",
+    median: "First packet, median",
+    p95: "First packet, p95",
+    p99: "First packet, p99",
+    continuity: "Streams without a gap",
+    failed: "Failed requests",
+    refused: "Refused requests",
+    share: "{percent} ({part} of {all})",
+    part: "{part} of {all}",
+  },
   facts: {
     title: "Engine and build",
     waiting: "Being read …",

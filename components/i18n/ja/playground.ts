@@ -219,7 +219,6 @@ export const playground: typeof English = {
     restored: "リンクの設定を復元しました。",
     broken: "このリンクは壊れています。何も変更していません。",
   },
-  drop: "録音をドロップしてボイスをクローン",
   keys: {
     speak: "読み上げ",
     stop: "停止",

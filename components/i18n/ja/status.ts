@@ -91,6 +91,23 @@ export const status: typeof English = {
     now: "この 1 分",
     ago: "{n} 分前",
   },
+  past: {
+    title: "直近の 1 時間と 1 日",
+    about:
+      "5 分ごとに数え、いまの区切りも含みます。メモリーにだけ保持し、再起動すると数え直します。",
+    figure: "項目",
+    hour: "直近 1 時間",
+    day: "直近 24 時間",
+    sinceStart: "起動後 {time}",
+    median: "最初のパケット、中央値",
+    p95: "最初のパケット p95",
+    p99: "最初のパケット p99",
+    continuity: "途切れのないストリーム",
+    failed: "失敗したリクエスト",
+    refused: "拒否したリクエスト",
+    share: "{percent}（{all} 本中 {part} 本）",
+    part: "{all} 件中 {part} 件",
+  },
   facts: {
     title: "エンジンとビルド",
     waiting: "読み込み中 …",

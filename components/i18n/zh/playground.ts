@@ -212,7 +212,6 @@ export const playground: typeof English = {
     restored: "已恢复链接中的设置。",
     broken: "此链接已损坏，未作任何更改。",
   },
-  drop: "拖放录音到这里，克隆其音色",
   keys: {
     speak: "朗读",
     stop: "停止",
