@@ -72,7 +72,7 @@ function engineOptions({ model, engine }: Config): LoadOptions {
   return {
     lmFolder: join(model, "lm"),
     codecFolder: join(model, "codec"),
-    device: engine.device === "cpu" ? "cpu" : "cuda",
+    device: engine.device,
     threads: engine.threads,
     ...(precision === undefined ? {} : { precision }),
     limits: {

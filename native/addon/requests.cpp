@@ -67,10 +67,13 @@ const char* precision_name(Precision precision) {
 LoadOptions read_load_options(const Napi::Value& value) {
   const Options options(value, "options");
   LoadOptions load;
-  load.device = options.choice("device", {"auto", "cpu", "cuda"});
+  load.device = options.text("device");
+  if (load.device.empty()) load.device = "auto";
   load.backend.lm_folder = options.text("lmFolder");
   load.backend.codec_folder = options.text("codecFolder");
-  const std::string precision = options.choice("precision", {"int8", "fp32", "bf16"});
+  // What suits the device: a GPU reads bf16 about as fast as anything, a CPU is bound by its memory.
+  const bool is_gpu = load.device.rfind("cuda", 0) == 0;
+  const std::string precision = is_gpu ? options.choice("precision", {"bf16", "int8", "fp32"}) : options.choice("precision", {"int8", "fp32", "bf16"});
   for (const Precision one : {Precision::kInt8, Precision::kFp32, Precision::kBf16}) {
     if (precision == precision_name(one)) load.backend.precision = one;
   }

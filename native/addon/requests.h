@@ -8,7 +8,7 @@
 namespace sonant::addon {
 
 struct LoadOptions {
-  std::string device;  // "cpu", "cuda" or "auto"
+  std::string device;  // "cpu", "cuda", "cuda:N" or "auto"
   BackendOptions backend;
   EngineLimits limits;
 };

@@ -8,6 +8,7 @@
 #include "addon/js_error.h"
 #include "addon/options.h"
 #include "addon/values.h"
+#include "backend/devices.h"
 #include "model/resampler.h"
 
 namespace sonant::addon {
@@ -48,12 +49,9 @@ class LoadWorker final : public PromiseWorker {
 
  private:
   void compute() override {
-    if (options_.device == "cuda") {
-      throw Error("unsupported", "This build has no CUDA backend; the devices are 'cpu' and 'auto'.");
-    }
     loaded_.precision = options_.backend.precision;
     loaded_.limits = options_.limits;
-    loaded_.backend = create_cpu_backend(options_.backend);
+    loaded_.backend = create_backend(options_.device, options_.backend);
   }
   Napi::Value result(Napi::Env env) override {
     const Napi::Function constructor = env.GetInstanceData<SonantAddon>()->engine_class();

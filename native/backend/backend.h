@@ -127,6 +127,7 @@ struct BackendOptions {
   Precision precision = Precision::kInt8;
   int threads = 0;           // 0: from the machine
   std::string isa;           // "" best; "avx512", "avx2", "neon", "generic" to force (tests, benchmarks)
+  int gpu = 0;               // CUDA: which device, counted from 0
 };
 
 // Throws Error. Loading takes seconds for a full-size model; call it off the main thread.

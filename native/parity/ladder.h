@@ -3,6 +3,8 @@
 // sampling*.json files. Model specification, section 12.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,10 +20,12 @@ struct Rung {
 };
 
 struct LadderOptions {
-  std::string device = "cpu";
+  // Makes the backend under test.
+  std::function<std::unique_ptr<Backend>(const BackendOptions&)> create = create_cpu_backend;
   Precision precision = Precision::kFp32;
   int threads = 0;
   std::string isa;
+  bool brief = false;  // leaves out what repeats a rung in another form
 };
 
 // All rungs of a folder, in the order of their names. Throws Error("model_missing") when it has no fixtures.

@@ -1,15 +1,16 @@
-// sonant_parity FOLDER [--device cpu] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]
+// sonant_parity FOLDER [--device cpu|cuda[:N]] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]
 // Prints each error beside its tolerance; exit status 1 when one is exceeded, 2 on bad usage.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "backend/devices.h"
 #include "model/error.h"
 #include "parity/ladder.h"
 
 int main(int argc, char** argv) {
   sonant::LadderOptions options;
-  std::string folder;
+  std::string folder, device = "cpu";
   for (int i = 1; i < argc; i++) {
     const std::string arg = argv[i];
     const auto value = [&]() -> std::string {
@@ -18,7 +19,7 @@ int main(int argc, char** argv) {
       std::exit(2);
     };
     if (arg == "--device") {
-      options.device = value();
+      device = value();
     } else if (arg == "--precision") {
       const std::string p = value();
       if (p == "fp32") options.precision = sonant::Precision::kFp32;
@@ -35,7 +36,8 @@ int main(int argc, char** argv) {
       folder = arg;
     }
   }
-  if (folder.empty()) return std::fprintf(stderr, "usage: sonant_parity FOLDER [--device cpu] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]\n"), 2;
+  if (folder.empty()) return std::fprintf(stderr, "usage: sonant_parity FOLDER [--device cpu|cuda[:N]] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]\n"), 2;
+  options.create = [&](const sonant::BackendOptions& wanted) { return sonant::create_backend(device, wanted); };
   try {
     int failed = 0;
     for (const sonant::Rung& rung : run_ladder(folder, options)) {

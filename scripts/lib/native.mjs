@@ -10,7 +10,21 @@ export const SOURCE_DIR = join(ROOT, "native");
 export const BUILD_DIR = join(ROOT, "native/build");
 export const BUILD_LOCK = join(BUILD_DIR, ".lock");
 
+/**
+ * Which CUDA code to build: `SONANT_CUDA` ("off", "native", "all" or architectures as CMake names them). Unset, the code
+ * for this machine's GPUs where there is one and CUDA's compiler is found, otherwise none.
+ */
+function cudaSetting() {
+  const wanted = process.env.SONANT_CUDA;
+  if (wanted !== undefined && wanted !== "") return wanted === "off" ? "OFF" : wanted;
+  const hasCompiler = (process.env.PATH ?? "")
+    .split(":")
+    .some((folder) => existsSync(join(folder, "nvcc")));
+  return hasCompiler && existsSync("/dev/nvidia0") ? "native" : "OFF";
+}
+
 const SETTINGS = {
+  SONANT_CUDA: cudaSetting(),
   CMAKE_BUILD_TYPE: "Release",
   NODE_API_INCLUDE: join(ROOT, "node_modules/node-api-headers/include"),
   NODE_ADDON_API_INCLUDE: join(ROOT, "node_modules/node-addon-api"),

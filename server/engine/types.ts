@@ -103,7 +103,9 @@ export interface LoadOptions {
   /** Folder with config.json and model.safetensors of the language model; absent: none is loaded. */
   readonly lmFolder?: string;
   readonly codecFolder?: string;
-  readonly device?: "auto" | "cpu" | "cuda";
+  /** Absent: "auto". Several GPUs are told apart by number. */
+  readonly device?: "auto" | "cpu" | "cuda" | `cuda:${number}`;
+  /** Absent: int8 on the CPU, bf16 on a GPU, which has no int8. */
   readonly precision?: "int8" | "fp32" | "bf16";
   /** 0 or absent: as many as suit the machine. */
   readonly threads?: number;

@@ -1,0 +1,59 @@
+#include "backend/cuda/backend.h"
+
+#include <string>
+
+#include "backend/cuda/codec.h"
+#include "backend/cuda/language_model.h"
+#include "model/error.h"
+
+namespace sonant::cuda {
+
+namespace {
+
+// Checks the device, selects it for the calling thread and returns its name.
+std::string select_device([[maybe_unused]] int index) {
+#ifdef SONANT_CUDA_EMULATION
+  return "emulated GPU";
+#else
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "looking for devices");
+  if (index < 0 || index >= count)
+    throw Error("unsupported", "There is no GPU " + std::to_string(index) + "; this machine has " + std::to_string(count) + ", counted from 0.");
+  check(cudaSetDevice(index), "selecting a device");
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, index), "asking for its properties");
+  if (properties.major < 8) throw Error("unsupported", std::string(properties.name) + " is too old: compute capability 8.0 or later is needed.");
+  return properties.name;
+#endif
+}
+
+template <class T>
+void load(Backend& backend, const BackendOptions& options) {
+  if (!options.lm_folder.empty()) {
+    const LmConfig config = read_lm_config(options.lm_folder + "/config.json");
+    auto lm = std::make_unique<CudaLanguageModel<T>>(options.gpu, config, resolve_lm_weights(Checkpoint::open(options.lm_folder), config));
+    backend.weight_bytes += lm->weight_bytes();
+    backend.lm = std::move(lm);
+  }
+  if (!options.codec_folder.empty()) {
+    const CodecConfig config = read_codec_config(options.codec_folder + "/config.json");
+    auto codec = std::make_unique<CudaCodec<T>>(options.gpu, config, resolve_codec_weights(Checkpoint::open(options.codec_folder), config));
+    backend.weight_bytes += codec->weight_bytes();
+    backend.codec = std::move(codec);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> create_backend(const BackendOptions& options) {
+  if (options.precision == Precision::kInt8) throw Error("unsupported", "The CUDA backend computes in bf16 or fp32, not in int8.");
+  auto backend = std::make_unique<Backend>();
+  const bool is_float = options.precision == Precision::kFp32;
+  backend->device = "cuda";
+  backend->description = select_device(options.gpu) + ", " + (is_float ? "fp32" : "bf16");
+  if (is_float) load<float>(*backend, options);
+  else load<bf16>(*backend, options);
+  return backend;
+}
+
+}  // namespace sonant::cuda

@@ -1,0 +1,65 @@
+// Work on a stream that is recorded once for each key and then repeated as a whole, which costs the
+// host one launch. What is recorded may depend on its key only.
+#pragma once
+
+#include <map>
+
+#include "backend/cuda/kernels.h"
+
+namespace sonant::cuda {
+
+class Graphs {
+ public:
+  Graphs() = default;
+  ~Graphs() { clear(); }
+  Graphs(const Graphs&) = delete;
+  Graphs& operator=(const Graphs&) = delete;
+
+  template <class Work>
+  void run(int key, cudaStream_t stream, const Work& work) {
+#ifdef SONANT_CUDA_EMULATION
+    (void)key, (void)stream;
+    work();
+#else
+    auto found = graphs_.find(key);
+    if (found == graphs_.end()) {
+      check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "recording its work");
+      cudaGraph_t graph = nullptr;
+      try {
+        work();
+      } catch (...) {
+        if (cudaStreamEndCapture(stream, &graph) == cudaSuccess) cudaGraphDestroy(graph);
+        throw;
+      }
+      check(cudaStreamEndCapture(stream, &graph), "recording its work");
+      cudaGraphExec_t ready = nullptr;
+      const cudaError_t error = cudaGraphInstantiate(&ready, graph, 0);
+      cudaGraphDestroy(graph);
+      check(error, "preparing its recorded work");
+      found = graphs_.emplace(key, ready).first;
+    }
+    check(cudaGraphLaunch(found->second, stream), "repeating its recorded work");
+#endif
+  }
+
+  void clear() {
+#ifndef SONANT_CUDA_EMULATION
+    for (auto& [key, graph] : graphs_) cudaGraphExecDestroy(graph);
+    graphs_.clear();
+#endif
+  }
+
+ private:
+#ifndef SONANT_CUDA_EMULATION
+  std::map<int, cudaGraphExec_t> graphs_;
+#endif
+};
+
+// The size of batch, at least n, that work is recorded for; the places between are filled up.
+inline int bucket_of(int n, int most) {
+  int size = 1;
+  while (size < n) size += size < 8 ? size : size / 2 < 8 ? 8 : 1 << (31 - __builtin_clz(static_cast<unsigned>(size)) - 1);
+  return size < most ? size : most;
+}
+
+}  // namespace sonant::cuda

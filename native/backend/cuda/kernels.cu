@@ -1,0 +1,266 @@
+// Launches of the kernels, and the small ones among them.
+#include "backend/cuda/kernels.h"
+
+#include <new>
+#include <string>
+
+#include "model/error.h"
+
+namespace sonant::cuda {
+
+void check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  if (error == cudaErrorMemoryAllocation) throw std::bad_alloc();
+  throw Error("engine_failed", std::string("The GPU failed at ") + what + ": " + cudaGetErrorString(error) + ".");
+}
+
+namespace {
+
+constexpr size_t kPlainShared = 48 * 1024;  // more has to be asked for
+
+template <class... P, class... A>
+void launch(cudaStream_t stream, void (*kernel)(P...), dim3 grid, int threads, size_t shared, const A&... args) {
+#ifdef SONANT_CUDA_EMULATION
+  (void)stream;
+  emulation::run(grid, threads, shared, [&] { kernel(P(args)...); });
+#else
+  if (shared > kPlainShared)
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)), "a kernel's shared memory");
+  kernel<<<grid, threads, shared, stream>>>(P(args)...);
+  check(cudaGetLastError(), "a kernel's launch");
+#endif
+}
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+template <int N, bool kNormed>
+size_t split_bytes(const PackedMatrix& w) {
+  return static_cast<size_t>(kSegments) * N * 4 * kWarp * 4 + (kNormed ? static_cast<size_t>(kTileRows) * N * (w.padded_k() + 8) * 2 : 0);
+}
+
+template <int N, bool kNormed, class Out>
+void launch_split(cudaStream_t stream, const PackedMatrix& w, const void* x, int ld, int m, const Norm& norm, const Out& out) {
+  const dim3 grid(static_cast<unsigned>(w.tiles()), static_cast<unsigned>(ceil_div(m, kTileRows * N)));
+  launch(stream, split_product_kernel<N, kNormed, Out>, grid, kSegments * kWarp, split_bytes<N, kNormed>(w), w, x, ld, m, norm, out);
+}
+
+template <class Out>
+void launch_large(cudaStream_t stream, const PackedMatrix& w, const bf16* x, int ld, int m, const Out& out) {
+  constexpr int kRows = kTileRows * kColumnTiles;
+  const dim3 grid(static_cast<unsigned>(ceil_div(w.tiles(), kLargeWarps)), static_cast<unsigned>(ceil_div(m, kRows)));
+  launch(stream, large_product_kernel<Out>, grid, kLargeWarps * kWarp, static_cast<size_t>(kRows) * (kLargeBlocks * kBlockK + 8) * 2, w, x, ld, m, out);
+}
+
+template <class Out>
+void launch_float(cudaStream_t stream, const PackedMatrix& w, const float* x, int ld, int m, const Out& out) {
+  const dim3 grid(static_cast<unsigned>(ceil_div(w.n, kFloatTile)), static_cast<unsigned>(ceil_div(m, kFloatTile)));
+  launch(stream, float_product_kernel<Out>, grid, kFloatThreads, sizeof(float) * 2 * kFloatTile * (kFloatTile + 1), w, x, ld, m, out);
+}
+
+constexpr int kSplitRows = 32;  // above, the large product reads each weight for more rows at a time
+
+// ids [m][1 + n_vq]; a block a row.
+template <class T>
+__global__ void embed_rows_kernel(const int* ids, int n_vq, int pad, const T* text, const T* const* audio, int d, float* x, int ldx) {
+  const int* row = ids + static_cast<size_t>(blockIdx.x) * (1 + n_vq);
+  for (int i = threadIdx.x; i < d; i += blockDim.x) {
+    float sum = to_float(text[static_cast<size_t>(row[0]) * d + i]);
+    for (int k = 0; k < n_vq; k++)
+      if (row[1 + k] != pad) sum += to_float(audio[k][static_cast<size_t>(row[1 + k]) * d + i]);
+    x[static_cast<size_t>(blockIdx.x) * ldx + i] = sum;
+  }
+}
+
+__global__ void begin_local_kernel(const FrameRef* items, const float* hidden, const float* continue_row, int d, float* x, int ldx) {
+  const float* from = hidden + static_cast<size_t>(items[blockIdx.x].slot) * d;
+  float* to = x + static_cast<size_t>(blockIdx.x) * 2 * ldx;
+  for (int i = threadIdx.x; i < d; i += blockDim.x) to[i] = from[i], to[ldx + i] = continue_row[i];
+}
+
+__global__ void sum_codes_kernel(const int* codes, int ld_codes, const int* n_books, const float* tables, int size, int n, const float* bias, float* out, int ld) {
+  const int* row = codes + static_cast<size_t>(blockIdx.x) * ld_codes;
+  const int books = n_books[blockIdx.x];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    float sum = 0;
+    for (int b = 0; b < books; b++) sum += tables[(static_cast<size_t>(b) * size + row[b]) * n + i];
+    out[static_cast<size_t>(blockIdx.x) * ld + i] = sum + bias[i];
+  }
+}
+
+template <class T>
+__global__ void split_rows_kernel(const float* in, int ld_in, int size, int patch, T* out, int ld_out) {
+  const float* from = in + static_cast<size_t>(blockIdx.x / patch) * ld_in + blockIdx.x % patch;
+  for (int c = 2 * threadIdx.x; c < size; c += 2 * blockDim.x)
+    store_pair(out + static_cast<size_t>(blockIdx.x) * ld_out + c, from[static_cast<size_t>(c) * patch], from[static_cast<size_t>(c + 1) * patch]);
+}
+
+__global__ void join_rows_kernel(const float* in, int ld_in, int size, int patch, float* out, int ld_out) {
+  for (int i = threadIdx.x; i < size * patch; i += blockDim.x)
+    out[static_cast<size_t>(blockIdx.x) * ld_out + i] = in[(static_cast<size_t>(blockIdx.x) * patch + i % patch) * ld_in + i / patch];
+}
+
+__global__ void decide_kernel(DecideArgs args) {
+  const int item = blockIdx.x * 8 + threadIdx.x / kWarp;
+  if (item < args.n) decide_item(args, item, threadIdx.x % kWarp);
+}
+
+constexpr int kQuantiseThreads = 256;
+
+__global__ void quantise_kernel(QuantiseArgs args) {
+  SONANT_DYNAMIC_SHARED(shared);
+  auto* projected = reinterpret_cast<float*>(shared);        // [dim]
+  auto* similarities = projected + args.dim;                 // [threads]
+  auto* places = reinterpret_cast<int*>(similarities + kQuantiseThreads);
+  float* residual = args.residual + static_cast<size_t>(blockIdx.x) * args.ld;
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  for (int j = warp; j < args.dim; j += kQuantiseThreads / kWarp) {
+    float sum = 0;
+    for (int i = lane; i < args.rvq; i += kWarp) sum = fmaf(residual[i], args.in_weight[static_cast<size_t>(j) * args.rvq + i], sum);
+    sum = warp_sum(sum);
+    if (lane == 0) projected[j] = sum + args.in_bias[j];
+  }
+  __syncthreads();
+  // The length of the projection scales all similarities alike, so it does not matter which one is the largest.
+  float best = -INFINITY;
+  int place = args.size;
+  for (int e = threadIdx.x; e < args.size; e += kQuantiseThreads) {
+    float similarity = 0;
+    for (int j = 0; j < args.dim; j++) similarity += projected[j] * args.unit[static_cast<size_t>(e) * args.dim + j];
+    if (similarity > best) best = similarity, place = e;
+  }
+  similarities[threadIdx.x] = best, places[threadIdx.x] = place;
+  __syncthreads();
+  for (int step = kQuantiseThreads / 2; step > 0; step /= 2) {
+    if (static_cast<int>(threadIdx.x) < step) {
+      const int other = threadIdx.x + step;
+      const float theirs = similarities[other];
+      if (theirs > similarities[threadIdx.x] || (theirs == similarities[threadIdx.x] && places[other] < places[threadIdx.x]))
+        similarities[threadIdx.x] = theirs, places[threadIdx.x] = places[other];
+    }
+    __syncthreads();
+  }
+  const int code = min(places[0], args.size - 1);  // numbers that are none have no nearest entry
+  if (threadIdx.x == 0) args.codes[static_cast<size_t>(blockIdx.x) * args.n_books + args.book] = code;
+  const float* entry = args.entries + static_cast<size_t>(code) * args.dim;
+  for (int i = threadIdx.x; i < args.rvq; i += kQuantiseThreads) {
+    float sum = args.out_bias[i];
+    for (int j = 0; j < args.dim; j++) sum += entry[j] * args.out_weight[static_cast<size_t>(i) * args.dim + j];
+    residual[i] -= sum;
+  }
+}
+
+template <class T, int HD>
+void attend_width(cudaStream_t stream, const float* q, int ldq, int m, const Rows& rows, Tiles tiles, int n_tiles, const CacheLayout& layout, int layer, T* out, int ld_out) {
+  const auto bytes = [](int r) { return sizeof(float) * static_cast<size_t>(r) * (HD + kParts * (HD + 2 + kWarp)); };
+  const dim3 grid(static_cast<unsigned>(n_tiles), static_cast<unsigned>(layout.heads));
+  if (tiles.size == 1) launch(stream, attend_kernel<T, HD, 1>, grid, kParts * kWarp, bytes(1), q, ldq, m, rows, tiles, layout, layer, out, ld_out);
+  else launch(stream, attend_kernel<T, HD, 8>, grid, kParts * kWarp, bytes(8), q, ldq, m, rows, tiles, layout, layer, out, ld_out);
+}
+
+}  // namespace
+
+template <class T, class Out>
+void multiply(cudaStream_t stream, const PackedMatrix& w, const T* x, int ld, int m, const Out& out) {
+  if constexpr (sizeof(T) == 4) launch_float(stream, w, x, ld, m, out);
+  else if (m <= 8) launch_split<1, false>(stream, w, x, ld, m, {}, out);
+  else if (m <= 16) launch_split<2, false>(stream, w, x, ld, m, {}, out);
+  else if (m <= kSplitRows) launch_split<4, false>(stream, w, x, ld, m, {}, out);
+  else launch_large(stream, w, x, ld, m, out);
+}
+
+template <class T, class Out>
+void multiply_normed(cudaStream_t stream, const PackedMatrix& w, const float* x, int ld, int m, const Norm& norm, NormedRows<T> scratch, const Out& out) {
+  if constexpr (sizeof(T) == 2) {
+    if (m <= 8 && split_bytes<1, true>(w) <= kPlainShared) return launch_split<1, true>(stream, w, x, ld, m, norm, out);
+    if (m <= 16 && split_bytes<2, true>(w) <= kPlainShared) return launch_split<2, true>(stream, w, x, ld, m, norm, out);
+    if (m <= kSplitRows && split_bytes<4, true>(w) <= kPlainShared) return launch_split<4, true>(stream, w, x, ld, m, norm, out);
+  }
+  norm_rows<T>(stream, x, ld, m, w.k, norm, scratch.data, scratch.ld, nullptr);
+  multiply<T>(stream, w, scratch.data, scratch.ld, m, out);
+}
+
+template <class T>
+void attend(cudaStream_t stream, const float* q, int ldq, int m, const Rows& rows, Tiles tiles, int n_tiles, const CacheLayout& layout, int layer, T* out, int ld_out) {
+  switch (layout.padded) {
+    case 32: return attend_width<T, 32>(stream, q, ldq, m, rows, tiles, n_tiles, layout, layer, out, ld_out);
+    case 64: return attend_width<T, 64>(stream, q, ldq, m, rows, tiles, n_tiles, layout, layer, out, ld_out);
+    default: return attend_width<T, 128>(stream, q, ldq, m, rows, tiles, n_tiles, layout, layer, out, ld_out);
+  }
+}
+
+template <class T>
+void attend_short(cudaStream_t stream, const float* q, int ldq, int m, const Rows& rows, const CacheLayout& layout, int layer, T* out, int ld_out) {
+  const dim3 grid(static_cast<unsigned>(ceil_div(m * layout.heads, kShortWarps)));
+  const auto bytes = sizeof(float) * static_cast<size_t>(kShortWarps) * (layout.padded + kWarp);
+  switch (layout.padded) {
+    case 32: return launch(stream, attend_short_kernel<T, 32>, grid, kShortWarps * kWarp, bytes, q, ldq, m, rows, layout, layer, out, ld_out);
+    case 64: return launch(stream, attend_short_kernel<T, 64>, grid, kShortWarps * kWarp, bytes, q, ldq, m, rows, layout, layer, out, ld_out);
+    default: return launch(stream, attend_short_kernel<T, 128>, grid, kShortWarps * kWarp, bytes, q, ldq, m, rows, layout, layer, out, ld_out);
+  }
+}
+
+template <class T>
+void norm_rows(cudaStream_t stream, const float* x, int ld, int m, int n, const Norm& norm, T* out, int ld_out, const int* places) {
+  launch(stream, norm_rows_kernel<T>, dim3(static_cast<unsigned>(ceil_div(m, 8))), 8 * kWarp, 0, x, ld, m, n, norm, out, ld_out, places);
+}
+
+template <class T>
+void convert_rows(cudaStream_t stream, const float* x, int ld, int m, int n, T* out, int ld_out) {
+  launch(stream, convert_rows_kernel<T>, dim3(static_cast<unsigned>(m)), 128, 0, x, ld, n, out, ld_out);
+}
+
+template <class T>
+void embed_rows(cudaStream_t stream, const int* ids, int m, int n_vq, int pad, const T* text, const T* const* audio, int d, float* x, int ldx) {
+  launch(stream, embed_rows_kernel<T>, dim3(static_cast<unsigned>(m)), 256, 0, ids, n_vq, pad, text, audio, d, x, ldx);
+}
+
+void begin_local(cudaStream_t stream, const FrameRef* items, int n, const float* hidden, const float* continue_row, int d, float* x, int ldx) {
+  launch(stream, begin_local_kernel, dim3(static_cast<unsigned>(n)), 256, 0, items, hidden, continue_row, d, x, ldx);
+}
+
+void decide(cudaStream_t stream, const DecideArgs& args) {
+  launch(stream, decide_kernel, dim3(static_cast<unsigned>(ceil_div(args.n, 8))), 8 * kWarp, 0, args);
+}
+
+template <class T>
+void draw(cudaStream_t stream, const DrawArgs& args, int n) {
+  launch(stream, draw_kernel<T>, dim3(static_cast<unsigned>(n)), kDrawThreads, draw_bytes(args.size), args);
+}
+
+void sum_codes(cudaStream_t stream, const int* codes, int ld_codes, const int* n_books, int m, const float* tables, int size, int n, const float* bias, float* out, int ld) {
+  launch(stream, sum_codes_kernel, dim3(static_cast<unsigned>(m)), 256, 0, codes, ld_codes, n_books, tables, size, n, bias, out, ld);
+}
+
+template <class T>
+void split_rows(cudaStream_t stream, const float* in, int ld_in, int m, int size, int patch, T* out, int ld_out) {
+  launch(stream, split_rows_kernel<T>, dim3(static_cast<unsigned>(m)), 128, 0, in, ld_in, size, patch, out, ld_out);
+}
+
+void join_rows(cudaStream_t stream, const float* in, int ld_in, int m, int size, int patch, float* out, int ld_out) {
+  launch(stream, join_rows_kernel, dim3(static_cast<unsigned>(m)), 256, 0, in, ld_in, size, patch, out, ld_out);
+}
+
+void quantise(cudaStream_t stream, const QuantiseArgs& args, int m) {
+  const size_t bytes = sizeof(float) * static_cast<size_t>(args.dim) + kQuantiseThreads * (sizeof(float) + sizeof(int));
+  launch(stream, quantise_kernel, dim3(static_cast<unsigned>(m)), kQuantiseThreads, bytes, args);
+}
+
+#define SONANT_PRODUCTS(T, OUT)                                                                                                       \
+  template void multiply_normed<T, OUT>(cudaStream_t, const PackedMatrix&, const float*, int, int, const Norm&, NormedRows<T>, const OUT&); \
+  template void multiply<T, OUT>(cudaStream_t, const PackedMatrix&, const T*, int, int, const OUT&);
+#define SONANT_TYPE(T)                                                                                                                \
+  SONANT_PRODUCTS(T, StoreFloat)                                                                                                      \
+  SONANT_PRODUCTS(T, AddToStream)                                                                                                     \
+  SONANT_PRODUCTS(T, StoreGelu<T>)                                                                                                    \
+  SONANT_PRODUCTS(T, StoreQkv<T>)                                                                                                     \
+  template void attend<T>(cudaStream_t, const float*, int, int, const Rows&, Tiles, int, const CacheLayout&, int, T*, int);           \
+  template void attend_short<T>(cudaStream_t, const float*, int, int, const Rows&, const CacheLayout&, int, T*, int);                 \
+  template void norm_rows<T>(cudaStream_t, const float*, int, int, int, const Norm&, T*, int, const int*);                            \
+  template void convert_rows<T>(cudaStream_t, const float*, int, int, int, T*, int);                                                  \
+  template void embed_rows<T>(cudaStream_t, const int*, int, int, int, const T*, const T* const*, int, float*, int);                  \
+  template void draw<T>(cudaStream_t, const DrawArgs&, int);                                                                          \
+  template void split_rows<T>(cudaStream_t, const float*, int, int, int, int, T*, int);
+SONANT_TYPE(float)
+SONANT_TYPE(bf16)
+
+}  // namespace sonant::cuda

@@ -1,0 +1,73 @@
+// The kernels as the models call them: everything here is queued on a stream, and every pointer is
+// device memory. Results of a row depend neither on the other rows nor on how many there are.
+// Failures of a launch throw Error("engine_failed").
+#pragma once
+
+#include "backend/cuda/attention.h"
+#include "backend/cuda/draw.h"
+#include "backend/cuda/outputs.h"
+#include "backend/cuda/product.h"
+
+namespace sonant::cuda {
+
+// Throws Error("engine_failed") naming `what`, or std::bad_alloc when memory ran out.
+void check(cudaError_t error, const char* what);
+
+// Where normed rows lie between a norm and a large product: [m][padded k], zeros in the padding.
+template <class T>
+struct NormedRows {
+  T* data = nullptr;
+  int ld = 0;
+};
+
+// out(norm(x) w^T) for fp32 rows x [m][ld].
+template <class T, class Out>
+void multiply_normed(cudaStream_t stream, const PackedMatrix& w, const float* x, int ld, int m, const Norm& norm, NormedRows<T> scratch, const Out& out);
+// out(x w^T); in bf16, ld is at least the padded k and the padding holds zeros.
+template <class T, class Out>
+void multiply(cudaStream_t stream, const PackedMatrix& w, const T* x, int ld, int m, const Out& out);
+
+// Attention of rows in tiles of up to `tiles.size` (1 or 8) rows; `n_tiles` of them when they are listed.
+template <class T>
+void attend(cudaStream_t stream, const float* q, int ldq, int m, const Rows& rows, Tiles tiles, int n_tiles, const CacheLayout& layout, int layer, T* out, int ld_out);
+// The same for rows at positions below a page.
+template <class T>
+void attend_short(cudaStream_t stream, const float* q, int ldq, int m, const Rows& rows, const CacheLayout& layout, int layer, T* out, int ld_out);
+
+template <class T>
+void norm_rows(cudaStream_t stream, const float* x, int ld, int m, int n, const Norm& norm, T* out, int ld_out, const int* places);
+template <class T>
+void convert_rows(cudaStream_t stream, const float* x, int ld, int m, int n, T* out, int ld_out);
+
+// Rows of ids [m][1 + n_vq] to their embeddings' sum; a code equal to `pad` adds nothing.
+// Tables are [vocabulary][d] and [n_vq] of [size][d].
+template <class T>
+void embed_rows(cudaStream_t stream, const int* ids, int m, int n_vq, int pad, const T* text, const T* const* audio, int d, float* x, int ldx);
+
+// The local transformer's first two rows of each item: its sequence's hidden state, and the row that says "go on".
+void begin_local(cudaStream_t stream, const FrameRef* items, int n, const float* hidden, const float* continue_row, int d, float* x, int ldx);
+void decide(cudaStream_t stream, const DecideArgs& args);
+template <class T>
+void draw(cudaStream_t stream, const DrawArgs& args, int n);
+
+// Sum of table rows and a bias for each frame: codes [m][ld_codes], tables [books][size][n], books in order.
+void sum_codes(cudaStream_t stream, const int* codes, int ld_codes, const int* n_books, int m, const float* tables, int size, int n, const float* bias, float* out, int ld);
+// One vector [size][patch] becomes `patch` rows of [size], in the products' type; `m` rows come out.
+template <class T>
+void split_rows(cudaStream_t stream, const float* in, int ld_in, int m, int size, int patch, T* out, int ld_out);
+// `patch` rows of [size] become one vector [size][patch].
+void join_rows(cudaStream_t stream, const float* in, int ld_in, int m, int size, int patch, float* out, int ld_out);
+
+// One codebook of the residual quantiser: the entry nearest in angle to the projected residual, which then
+// loses that entry's projection. 256 threads a row.
+struct QuantiseArgs {
+  float* residual;  // [m][ld], changed
+  int ld, rvq, dim, size, book, n_books;
+  const float *in_weight, *in_bias;    // [dim][rvq], [dim]
+  const float *unit, *entries;         // [size][dim]
+  const float *out_weight, *out_bias;  // [rvq][dim], [rvq]
+  int* codes;                          // [m][n_books]
+};
+void quantise(cudaStream_t stream, const QuantiseArgs& args, int m);
+
+}  // namespace sonant::cuda

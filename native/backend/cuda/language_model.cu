@@ -1,0 +1,380 @@
+#include "backend/cuda/language_model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "model/error.h"
+
+namespace sonant::cuda {
+
+namespace {
+
+constexpr int kMaxRows = 512;   // rows of a pass of the global transformer, and items of a step
+constexpr int kSlots = 4096;    // sequences that may exist, and one for nobody
+constexpr int kTileSize = 8;    // rows of a prompt that share a tile
+
+std::vector<BlockTensors> tensors_of(const std::vector<LmLayerWeights>& layers) {
+  std::vector<BlockTensors> blocks;
+  for (const LmLayerWeights& layer : layers)
+    blocks.push_back({layer.ln1_w, layer.ln1_b, layer.ln2_w, layer.ln2_b, layer.attn_w, layer.proj_w, layer.fc_in_w, layer.fc_out_w, layer.attn_b,
+                      layer.proj_b, layer.fc_in_b, layer.fc_out_b, {}, {}});
+  return blocks;
+}
+
+StackShape shape_of(const LmConfig& config) {
+  return {config.d_model, config.n_head, config.head_dim, config.d_ff, config.layer_norm_eps, config.rope_base, false};
+}
+
+DeviceBuffer<float> upload_row(const Tensor& table, int row, cudaStream_t stream) {
+  std::vector<float> values(static_cast<size_t>(table.cols()));
+  read_rows_f32(table, row, 1, values.data());
+  return to_device(values, stream);
+}
+
+}  // namespace
+
+template <class T>
+class CudaLanguageModel<T>::Prefix final : public LmPrefix {
+ public:
+  int rows() const override { return row_count; }
+  size_t bytes() const override { return size; }
+
+  std::vector<Page> pages;
+  DeviceBuffer<float> hidden;
+  int row_count = 0;
+  size_t size = 0;
+};
+
+template <class T>
+class CudaLanguageModel<T>::Sequence final : public LmSequence {
+ public:
+  Sequence(CudaLanguageModel& model, int rows) : max_rows(rows), slot(model.slots_.take()), model_(model) {}
+  ~Sequence() override { model_.slots_.give_back(slot); }
+  int rows() const override { return row_count; }
+  int frames() const override { return frame_count; }
+  size_t bytes() const override { return pages.size() * model_.pages_.page_bytes(); }
+
+  const int max_rows, slot;
+  std::vector<Page> pages;  // a prefix's whole pages first, shared
+  std::vector<int32_t> pending;  // row of the last frame, not yet in the cache
+  int row_count = 0, frame_count = 0;
+
+ private:
+  CudaLanguageModel& model_;
+};
+
+template <class T>
+CudaLanguageModel<T>::CudaLanguageModel(int device, const LmConfig& config, const LmWeights& weights)
+    : device_(device), config_(config), stream_(device), global_(shape_of(config), tensors_of(weights.global_layers), stream_, weight_bytes_),
+      local_(shape_of(config), tensors_of(weights.local_layers), stream_, weight_bytes_), slots_(kSlots), pages_(global_.page_bytes(), stream_),
+      max_pages_((config.max_positions + kPageRows - 1) / kPageRows), history_words_((config.max_codebook() + 31) / 32) {
+  text_embedding_ = upload_table<T>(weights.wte, stream_, weight_bytes_);
+  std::vector<const T*> tables;
+  for (const Tensor& embedding : weights.audio_embeddings) {
+    audio_embeddings_.push_back(upload_table<T>(embedding, stream_, weight_bytes_));
+    tables.push_back(audio_embeddings_.back().data());
+    heads_.emplace_back(embedding, stream_, weight_bytes_);
+  }
+  audio_tables_ = to_device(tables, stream_);
+  norm_w_ = upload_vector(weights.ln_f_w, stream_, weight_bytes_), norm_b_ = upload_vector(weights.ln_f_b, stream_, weight_bytes_);
+  local_norm_w_ = upload_vector(weights.local_ln_f_w, stream_, weight_bytes_), local_norm_b_ = upload_vector(weights.local_ln_f_b, stream_, weight_bytes_);
+  continue_row_ = upload_row(weights.wte, config.assistant_slot_id, stream_), stop_row_ = upload_row(weights.wte, config.audio_end_id, stream_);
+
+  const int d = config.d_model, n_vq = config.n_vq;
+  page_table_ = DeviceBuffer<void*>(static_cast<size_t>(kSlots) * max_pages_);
+  hidden_ = DeviceBuffer<float>(static_cast<size_t>(kSlots) * d);
+  history_ = DeviceBuffer<uint32_t>(static_cast<size_t>(kSlots) * n_vq * history_words_);
+  hidden_.zero(stream_), history_.zero(stream_);
+  nobody_ = pages_.take();
+  set_page(0, 0, nobody_);
+  streams_ = Mirror<StreamRef>(kMaxRows);
+  ids_ = Mirror<int>(static_cast<size_t>(kMaxRows) * config.row_width());
+  places_ = Mirror<int>(kMaxRows);
+  tiles_ = Mirror<int2>(kMaxRows);
+  items_ = Mirror<FrameRef>(kMaxRows);
+  states_ = Mirror<FrameState>(kMaxRows);
+  codes_ = Mirror<int>(static_cast<size_t>(kMaxRows) * n_vq);
+  text_logits_ = Mirror<float>(2 * kMaxRows);
+  logits_ = DeviceBuffer<float>(static_cast<size_t>(n_vq) * kMaxRows * config.max_codebook());
+  global_.reserve(kMaxRows, stream_), local_.reserve(2 * kMaxRows, stream_);
+
+  local_cache_ = DeviceBuffer<std::byte>(kMaxRows * local_.page_bytes());
+  local_cache_.zero(stream_);
+  if (n_vq + 1 > kPageRows) throw Error("unsupported", "The CUDA backend takes up to 31 codebooks, not " + std::to_string(n_vq) + ".");
+  std::vector<void*> pages;
+  for (int place = 0; place < kMaxRows; place++) pages.push_back(local_cache_.data() + place * local_.page_bytes());
+  local_pages_ = to_device(pages, stream_);
+  std::vector<StreamRef> streams;
+  for (int position = 0; position <= n_vq; position++)
+    for (int place = 0; place < kMaxRows; place++) streams.push_back({local_pages_.data() + place, position});
+  local_streams_ = to_device(streams, stream_);
+}
+
+template <class T>
+CudaLanguageModel<T>::~CudaLanguageModel() = default;
+
+template <class T>
+void CudaLanguageModel<T>::set_page(int slot, int index, const Page& page) {
+  void* data = page->data();
+  check(cudaMemcpyAsync(page_table_.data() + static_cast<size_t>(slot) * max_pages_ + index, &data, sizeof data, cudaMemcpyHostToDevice, stream_), "a copy to the GPU");
+}
+
+template <class T>
+void CudaLanguageModel<T>::reserve_rows(Sequence& sequence, int rows) {
+  while (static_cast<int>(sequence.pages.size()) * kPageRows < rows) {
+    sequence.pages.push_back(pages_.take());
+    set_page(sequence.slot, static_cast<int>(sequence.pages.size()) - 1, sequence.pages.back());
+  }
+}
+
+template <class T>
+std::unique_ptr<LmSequence> CudaLanguageModel<T>::create_sequence(std::shared_ptr<const LmPrefix> prefix, int max_rows) {
+  use_device(device_);
+  if (max_rows < 1 || max_rows > config_.max_positions)
+    throw Error("bad_request", "A sequence may hold 1 to " + std::to_string(config_.max_positions) + " rows, not " + std::to_string(max_rows));
+  auto sequence = std::make_unique<Sequence>(*this, max_rows);
+  const auto words = static_cast<size_t>(config_.n_vq) * history_words_;
+  check(cudaMemsetAsync(history_.data() + sequence->slot * words, 0, words * sizeof(uint32_t), stream_), "clearing memory");
+  const auto* shared = static_cast<const Prefix*>(prefix.get());
+  if (!shared) return sequence;
+  const int full = shared->row_count / kPageRows;
+  for (int i = 0; i < static_cast<int>(shared->pages.size()); i++) {
+    Page page = shared->pages[static_cast<size_t>(i)];
+    if (i >= full) {
+      const Page own = pages_.take();
+      check(cudaMemcpyAsync(own->data(), page->data(), pages_.page_bytes(), cudaMemcpyDeviceToDevice, stream_), "a copy on the GPU");
+      page = own;
+    }
+    set_page(sequence->slot, i, page);
+    sequence->pages.push_back(std::move(page));
+  }
+  check(cudaMemcpyAsync(hidden_.data() + static_cast<size_t>(sequence->slot) * config_.d_model, shared->hidden.data(), shared->hidden.bytes(),
+                        cudaMemcpyDeviceToDevice, stream_), "a copy on the GPU");
+  sequence->row_count = shared->row_count;
+  return sequence;
+}
+
+template <class T>
+std::shared_ptr<const LmPrefix> CudaLanguageModel<T>::freeze(LmSequence& sequence) {
+  use_device(device_);
+  const auto& own = static_cast<Sequence&>(sequence);
+  auto prefix = std::make_shared<Prefix>();
+  prefix->row_count = own.row_count;
+  prefix->hidden = DeviceBuffer<float>(static_cast<size_t>(config_.d_model));
+  const size_t used = (static_cast<size_t>(own.row_count) + kPageRows - 1) / kPageRows;
+  prefix->pages.assign(own.pages.begin(), own.pages.begin() + static_cast<std::ptrdiff_t>(used));
+  if (own.row_count % kPageRows) {  // the sequence goes on writing into its last page
+    const Page copy = pages_.take();
+    check(cudaMemcpyAsync(copy->data(), prefix->pages.back()->data(), pages_.page_bytes(), cudaMemcpyDeviceToDevice, stream_), "a copy on the GPU");
+    prefix->pages.back() = copy;
+  }
+  check(cudaMemcpyAsync(prefix->hidden.data(), hidden_.data() + static_cast<size_t>(own.slot) * config_.d_model, prefix->hidden.bytes(),
+                        cudaMemcpyDeviceToDevice, stream_), "a copy on the GPU");
+  prefix->size = prefix->pages.size() * pages_.page_bytes() + prefix->hidden.bytes();
+  return prefix;
+}
+
+template <class T>
+void CudaLanguageModel<T>::check_row(const int32_t* row) const {
+  if (row[0] < 0 || row[0] >= config_.vocab_size)
+    throw Error("bad_request", "Text id " + std::to_string(row[0]) + " is outside of the vocabulary of " + std::to_string(config_.vocab_size));
+  for (int k = 0; k < config_.n_vq; k++) {
+    const int code = row[1 + k];
+    if (code != config_.audio_pad_id && (code < 0 || code >= config_.codebook_sizes[static_cast<size_t>(k)]))
+      throw Error("bad_request", "Code " + std::to_string(code) + " of codebook " + std::to_string(k) + " is outside of 0.." +
+                                     std::to_string(config_.codebook_sizes[static_cast<size_t>(k)] - 1) + " and not the padding code " + std::to_string(config_.audio_pad_id));
+  }
+}
+
+// The embeddings of `m` rows through all blocks, and the last hidden states into their slots.
+template <class T>
+void CudaLanguageModel<T>::queue_global(int m, const Pass& pass) {
+  const int d = config_.d_model;
+  embed_rows<T>(stream_, ids_.device.data(), m, config_.n_vq, config_.audio_pad_id, text_embedding_.data(), audio_tables_.data(), d, global_.x(), d);
+  global_.run(pass, stream_);
+  norm_rows<float>(stream_, global_.x(), d, m, d, {norm_w_.data(), norm_b_.data(), config_.layer_norm_eps}, hidden_.data(), d, places_.device.data());
+}
+
+// Rows of one sequence stand together and in order. `recorded`: one row a sequence, none of them asks for its hidden state.
+template <class T>
+void CudaLanguageModel<T>::run_global(const std::vector<GlobalRow>& batch, bool recorded) {
+  const int count = static_cast<int>(batch.size()), d = config_.d_model, width = config_.row_width();
+  const int m = recorded ? bucket_of(count, kMaxRows) : count;
+  bool wants_hidden = false;
+  int n_tiles = 0;
+  for (int i = 0; i < count; i++) {
+    Sequence& sequence = *batch[static_cast<size_t>(i)].sequence;
+    const bool last = i + 1 == count || batch[static_cast<size_t>(i) + 1].sequence != &sequence;
+    reserve_rows(sequence, sequence.row_count + 1);
+    streams_.host[i] = {page_table_.data() + static_cast<size_t>(sequence.slot) * max_pages_, sequence.row_count++};
+    places_.host[i] = last ? sequence.slot : -1;
+    std::memcpy(&ids_.host[static_cast<size_t>(i) * width], batch[static_cast<size_t>(i)].ids, static_cast<size_t>(width) * 4);
+    wants_hidden |= batch[static_cast<size_t>(i)].hidden != nullptr;
+    const bool joins = n_tiles > 0 && i > 0 && batch[static_cast<size_t>(i) - 1].sequence == &sequence && tiles_.host[n_tiles - 1].y < kTileSize;
+    if (joins) tiles_.host[n_tiles - 1].y++;
+    else tiles_.host[n_tiles++] = {i, 1};
+  }
+  for (int i = count; i < m; i++) {
+    streams_.host[i] = {page_table_.data(), 0};
+    places_.host[i] = -1;
+    int* ids = &ids_.host[static_cast<size_t>(i) * width];
+    ids[0] = config_.pad_id;
+    std::fill(ids + 1, ids + width, config_.audio_pad_id);
+  }
+  streams_.upload(static_cast<size_t>(m), stream_);
+  places_.upload(static_cast<size_t>(m), stream_);
+  ids_.upload(static_cast<size_t>(m) * width, stream_);
+  Pass pass{Rows{streams_.device.data()}, m, false, {}, m};
+  if (recorded) {
+    global_graphs_.run(m, stream_, [&] { queue_global(m, pass); });
+    return;
+  }
+  tiles_.upload(static_cast<size_t>(n_tiles), stream_);
+  pass.tiles = {tiles_.device.data(), kTileSize};
+  pass.n_tiles = n_tiles;
+  queue_global(m, pass);
+  if (wants_hidden) {
+    if (row_hidden_.device.size() == 0) row_hidden_ = Mirror<float>(static_cast<size_t>(kMaxRows) * d);
+    norm_rows<float>(stream_, global_.x(), d, m, d, {norm_w_.data(), norm_b_.data(), config_.layer_norm_eps}, row_hidden_.device.data(), d, nullptr);
+    row_hidden_.download(static_cast<size_t>(m) * d, stream_);
+  }
+  stream_.wait();  // the host's buffers are written again for the next pass
+  for (int i = 0; i < count; i++)
+    if (float* hidden = batch[static_cast<size_t>(i)].hidden) std::memcpy(hidden, &row_hidden_.host[static_cast<size_t>(i) * d], static_cast<size_t>(d) * 4);
+}
+
+template <class T>
+void CudaLanguageModel<T>::prefill(std::span<PrefillItem> items) {
+  use_device(device_);
+  const int width = config_.row_width();
+  for (const PrefillItem& item : items) {
+    const auto& sequence = static_cast<const Sequence&>(*item.sequence);
+    if (sequence.frame_count > 0) throw Error("bad_request", "A prompt cannot grow after the first frame");
+    if (sequence.row_count + item.n_rows > sequence.max_rows)
+      throw Error("bad_request", "The prompt has " + std::to_string(sequence.row_count + item.n_rows) + " rows but its sequence was made for " +
+                                     std::to_string(sequence.max_rows));
+    for (int i = 0; i < item.n_rows; i++) check_row(item.rows + static_cast<size_t>(i) * width);
+  }
+  std::vector<GlobalRow> batch;
+  for (const PrefillItem& item : items)
+    for (int i = 0; i < item.n_rows; i++) {
+      float* hidden = item.hidden ? item.hidden + static_cast<size_t>(i) * config_.d_model : nullptr;
+      batch.push_back({static_cast<Sequence*>(item.sequence), item.rows + static_cast<size_t>(i) * width, hidden});
+      if (batch.size() == kMaxRows) run_global(batch, false), batch.clear();
+    }
+  if (!batch.empty()) run_global(batch, false);
+}
+
+template <class T>
+void CudaLanguageModel<T>::step(std::span<FrameItem> items) {
+  use_device(device_);
+  for (const FrameItem& item : items) {
+    const auto& sequence = static_cast<const Sequence&>(*item.sequence);
+    if (sequence.row_count == 0) throw Error("bad_request", "A frame needs a prompt first");
+    if (!sequence.pending.empty() && sequence.row_count >= sequence.max_rows)
+      throw Error("bad_request", "The sequence is full: it was made for " + std::to_string(sequence.max_rows) + " rows");
+  }
+  for (size_t at = 0; at < items.size(); at += kMaxRows) {
+    const auto part = items.subspan(at, std::min<size_t>(kMaxRows, items.size() - at));
+    std::vector<GlobalRow> batch;
+    for (FrameItem& item : part) {
+      auto& sequence = static_cast<Sequence&>(*item.sequence);
+      if (!sequence.pending.empty()) batch.push_back({&sequence, sequence.pending.data(), nullptr});
+    }
+    if (!batch.empty()) run_global(batch, true);
+    for (FrameItem& item : part) static_cast<Sequence&>(*item.sequence).pending.clear();
+    run_local(part);
+  }
+}
+
+template <class T>
+FrameRef CudaLanguageModel<T>::describe(const FrameItem& item) const {
+  const SamplingParams& sampling = *item.sampling;
+  const auto& sequence = static_cast<const Sequence&>(*item.sequence);
+  FrameRef ref{};
+  ref.slot = sequence.slot;
+  ref.frame = static_cast<uint32_t>(sequence.frame_count);
+  ref.segment = sampling.segment;
+  ref.seed_low = static_cast<uint32_t>(sampling.seed), ref.seed_high = static_cast<uint32_t>(sampling.seed >> 32);
+  ref.n_vq = sampling.n_vq == 0 ? config_.n_vq : std::min(sampling.n_vq, config_.n_vq);
+  ref.do_sample = sampling.do_sample, ref.force_continue = item.force_continue;
+  ref.text_temperature = sampling.text_temperature, ref.text_top_p = sampling.text_top_p, ref.text_top_k = sampling.text_top_k;
+  ref.audio_temperature = sampling.audio_temperature, ref.audio_top_p = sampling.audio_top_p, ref.audio_top_k = sampling.audio_top_k;
+  ref.repetition_penalty = sampling.repetition_penalty;
+  return ref;
+}
+
+// Decisions and codes of `n` items, the deepest of which draws `books` codebooks.
+template <class T>
+void CudaLanguageModel<T>::queue_local(int n, int books) {
+  const int d = config_.d_model, n_vq = config_.n_vq, ldx = local_.ldx(), widest = config_.max_codebook();
+  const Norm norm{local_norm_w_.data(), local_norm_b_.data(), config_.layer_norm_eps};
+  const auto pass_at = [&](int position, int steps) {
+    Rows rows{local_streams_.data() + static_cast<size_t>(position) * kMaxRows};
+    rows.steps = steps;
+    return Pass{rows, n * steps, true, {}, 0};
+  };
+  begin_local(stream_, items_.device.data(), n, hidden_.data(), continue_row_.data(), d, local_.x(), ldx);
+  // Positions 0 and 1 go together: position 1 is the chosen text id, the same whenever a frame is made at
+  // all, and the work is dropped when the decision is to stop.
+  local_.run(pass_at(0, 2), stream_);
+  decide(stream_, {local_.x(), ldx, 2, n, d, norm, continue_row_.data(), stop_row_.data(), items_.device.data(), states_.device.data(),
+                   text_logits_.device.data(), codes_.device.data(), n_vq, config_.audio_pad_id});
+  for (int book = 0; book < books; book++) {
+    const int stride = book == 0 ? 2 : 1;  // after the first pass, every second row is a last position
+    float* logits = logits_.data() + static_cast<size_t>(book) * kMaxRows * widest;
+    multiply_normed<T>(stream_, heads_[static_cast<size_t>(book)].packed(), local_.x() + (stride - 1) * ldx, stride * ldx, n, norm, local_.scratch(),
+                       StoreFloat{logits, widest, nullptr});
+    const bool last = book + 1 == books;
+    draw<T>(stream_, {logits, widest, config_.codebook_sizes[static_cast<size_t>(book)], book, n_vq, config_.audio_pad_id, items_.device.data(),
+                      states_.device.data(), history_.data(), history_words_, codes_.device.data(), audio_embeddings_[static_cast<size_t>(book)].data(),
+                      last ? nullptr : local_.x(), ldx, d}, n);
+    if (!last) local_.run(pass_at(book + 2, 1), stream_);
+  }
+}
+
+template <class T>
+void CudaLanguageModel<T>::run_local(std::span<FrameItem> items) {
+  const int count = static_cast<int>(items.size()), n = bucket_of(count, kMaxRows), n_vq = config_.n_vq, d = config_.d_model;
+  int books = 0;
+  for (int i = 0; i < count; i++) {
+    items_.host[i] = describe(items[static_cast<size_t>(i)]);
+    books = std::max(books, items_.host[i].n_vq);
+  }
+  for (int i = count; i < n; i++) {
+    items_.host[i] = FrameRef{};
+    items_.host[i].force_continue = 1;
+  }
+  items_.upload(static_cast<size_t>(n), stream_);
+  local_graphs_.run(n * 64 + books, stream_, [&] { queue_local(n, books); });
+  states_.download(static_cast<size_t>(count), stream_);
+  codes_.download(static_cast<size_t>(count) * n_vq, stream_);
+  text_logits_.download(static_cast<size_t>(count) * 2, stream_);
+  stream_.wait();
+
+  for (int i = 0; i < count; i++) {
+    FrameItem& item = items[static_cast<size_t>(i)];
+    auto& sequence = static_cast<Sequence&>(*item.sequence);
+    const FrameState& state = states_.host[i];
+    const int widest = config_.max_codebook();
+    if (item.hidden) check(cudaMemcpyAsync(item.hidden, hidden_.data() + static_cast<size_t>(sequence.slot) * d, static_cast<size_t>(d) * 4, cudaMemcpyDeviceToHost, stream_), "a copy from the GPU");
+    if (item.text_logits) std::copy_n(&text_logits_.host[2 * static_cast<size_t>(i)], 2, item.text_logits);
+    if (item.audio_logits)
+      for (int book = 0; book < books; book++)
+        check(cudaMemcpyAsync(item.audio_logits + static_cast<size_t>(book) * widest, logits_.data() + (static_cast<size_t>(book) * kMaxRows + static_cast<size_t>(i)) * widest,
+                              static_cast<size_t>(config_.codebook_sizes[static_cast<size_t>(book)]) * 4, cudaMemcpyDeviceToHost, stream_), "a copy from the GPU");
+    if (item.hidden || item.audio_logits) stream_.wait();
+    item.stopped = state.stopped, item.failed = state.failed;
+    if (!state.active) continue;
+    std::copy_n(&codes_.host[static_cast<size_t>(i) * n_vq], n_vq, item.codes);
+    sequence.frame_count++;
+    sequence.pending.assign(1, config_.assistant_slot_id);
+    sequence.pending.insert(sequence.pending.end(), item.codes, item.codes + n_vq);
+  }
+}
+
+template class CudaLanguageModel<float>;
+template class CudaLanguageModel<bf16>;
+
+}  // namespace sonant::cuda

@@ -1,0 +1,24 @@
+// What libsonant_cuda.so exports.
+#include "backend/cuda/backend.h"
+#include "backend/devices.h"
+#include "model/error.h"
+
+#ifndef SONANT_CUDA_EMULATION
+
+extern "C" {
+
+__attribute__((visibility("default"))) int sonant_cuda_version() { return sonant::kCudaLibraryVersion; }
+
+__attribute__((visibility("default"))) sonant::Backend* sonant_cuda_create(const sonant::BackendOptions& options) {
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  const auto name = [](int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); };
+  if (driver == 0) throw sonant::Error("unsupported", "There is no NVIDIA driver on this machine.");
+  if (driver / 1000 < runtime / 1000)
+    throw sonant::Error("unsupported", "The NVIDIA driver is too old: it supports CUDA " + name(driver) + " and this build needs " + name(runtime) + ".");
+  return sonant::cuda::create_backend(options).release();
+}
+}
+
+#endif

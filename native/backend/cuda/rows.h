@@ -1,0 +1,45 @@
+// Rows of a batch and the caches of keys and values that they read and write. A cache is a table of
+// pages; a page holds 32 positions of every layer and head. In a page, keys lie in groups of 16
+// bytes of one position beside the same group of the next, so that a warp with one key a lane reads
+// whole lines; values lie position by position.
+#pragma once
+
+#include "backend/cuda/device.h"
+
+namespace sonant::cuda {
+
+constexpr int kPageRows = 32;
+
+// One stream of rows: its pages, and how many steps of `Rows::steps` positions came before.
+struct StreamRef {
+  void* const* pages;
+  int64_t step;
+};
+
+struct Rows {
+  const StreamRef* streams = nullptr;
+  int steps = 1;       // consecutive rows of each stream
+  int window = 0;      // positions that a row sees, its own included; 0: all before it
+  int ring = 0;        // pages after which a cache starts over; 0: never
+
+  __device__ int64_t position(int row) const { return streams[row / steps].step * steps + row % steps; }
+  // Whole pages, so that rows of one page see the same ones: first page that the row may see.
+  __device__ int64_t first(int64_t position) const { return window > 0 && position >= window ? position - window + 1 : 0; }
+  __device__ void* page(int row, int64_t index) const { return streams[row / steps].pages[ring > 0 ? index % ring : index]; }
+};
+
+// Where a layer's heads lie in a page, in values of the cache.
+struct CacheLayout {
+  int heads = 0, head_dim = 0, padded = 0;  // head_dim rounded up to 32
+
+  __host__ __device__ size_t head_values() const { return static_cast<size_t>(2) * kPageRows * padded; }
+  __host__ __device__ size_t layer_values() const { return head_values() * heads; }
+  __device__ size_t head(int layer, int head) const { return layer * layer_values() + head * head_values(); }
+  template <class T>
+  __device__ size_t key(int slot, int dim) const {
+    return static_cast<size_t>(dim / kVector<T>) * kPageRows * kVector<T> + slot * kVector<T> + dim % kVector<T>;
+  }
+  __device__ size_t value(int slot, int dim) const { return static_cast<size_t>(kPageRows) * padded + static_cast<size_t>(slot) * padded + dim; }
+};
+
+}  // namespace sonant::cuda
