@@ -19,16 +19,16 @@ export function Gauges() {
         {words.title}
       </h2>
       <div className="grid gap-3 sm:grid-cols-2 xl:grid-cols-1">
-        <Gauge title={words.ttfp} about={words.ttfpAbout}>
+        <Gauge title={words.ttfp} about={words.ttfpAbout} height="min-h-38">
           <Ttfp take={take} />
         </Gauge>
-        <Gauge title={words.rtf} about={words.rtfAbout}>
+        <Gauge title={words.rtf} about={words.rtfAbout} height="min-h-20">
           <RtfDial rtf={take?.rtf} />
         </Gauge>
-        <Gauge title={words.lead} about={words.leadAbout}>
+        <Gauge title={words.lead} about={words.leadAbout} height="min-h-21">
           <LeadChart arrivals={take?.arrivals ?? []} underruns={take?.underruns ?? []} />
         </Gauge>
-        <Gauge title={words.continuity} about={words.continuityAbout}>
+        <Gauge title={words.continuity} about={words.continuityAbout} height="min-h-13">
           <Continuity take={take} />
         </Gauge>
       </div>
@@ -80,10 +80,12 @@ function rawFigures(take: Take): object {
 interface GaugeProps {
   readonly title: string;
   readonly about: string;
+  /** Class of the least height: what is filled with every take must not push the rest about. */
+  readonly height: string;
   readonly children: ReactNode;
 }
 
-function Gauge({ title, about, children }: GaugeProps) {
+function Gauge({ title, about, height, children }: GaugeProps) {
   const words = useStrings("playground").gauges;
   const [isOpen, setOpen] = useState(false);
   return (
@@ -101,7 +103,7 @@ function Gauge({ title, about, children }: GaugeProps) {
         </button>
       </div>
       {isOpen && <p className="text-xs leading-relaxed text-muted">{about}</p>}
-      {children}
+      <div className={height}>{children}</div>
     </section>
   );
 }

@@ -16,6 +16,7 @@ import { sharedPlayer } from "../audio/player.ts";
 import { TakeAudio } from "../audio/take-audio.ts";
 import { storeTake } from "../store/history.ts";
 import {
+  type Arrival,
   addTake,
   changeTake,
   keepSound,
@@ -36,6 +37,9 @@ const CHANNELS = 2;
 const MAX_LEAD_MS = 600_000;
 /** The server's time to confirm a stop before the page gives up on the connection. */
 const STOP_PATIENCE_MS = 2000;
+
+/** A fast engine brings a chunk every few milliseconds; the page tells of them this often. */
+const NOTE_MS = 120;
 
 /** A take that is interrupted for longer than about ten seconds is given up, and says so. */
 const RECONNECT = { attempts: 6, baseMs: 250, maxMs: 3000 };
@@ -129,16 +133,15 @@ class Job {
   #firstSegment: SegmentDoneEvent | undefined;
   #stoppedAt: number | undefined;
   #rtfs: { rtf: number; ms: number }[] = [];
-  #waiting = "";
-  #endsWhenOpen: boolean;
+  /** Chunks that the take does not tell of yet. */
+  #arrivals: Arrival[] = [];
+  #noting: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
 
   constructor(id: string, request: TakeRequest, options: Required<SpeakOptions>) {
     this.#id = id;
     this.#request = request;
     this.#options = options;
-    this.#endsWhenOpen = !options.isLive;
-    this.#waiting = request.text;
     const log = new FrameLog();
     frameLogs.set(id, log);
     this.#socket = new SpeechSocket({
@@ -155,30 +158,29 @@ class Job {
   async run(): Promise<void> {
     if (this.#options.isHeard) this.#play();
     try {
-      await this.#socket.open(wishOf(this.#request));
-      if (this.#stoppedAt !== undefined) return this.#finish("stopped");
-      if (this.#waiting !== "") this.#socket.sendText(this.#waiting);
-      this.#waiting = "";
-      if (this.#endsWhenOpen) this.#socket.end();
+      const opening = this.#socket.open(wishOf(this.#request));
+      // Text follows at once: waiting for the answer would delay the first sound.
+      const { text } = this.#request;
+      if (text !== "") this.#socket.sendText(text);
+      if (!this.#options.isLive) this.#socket.end();
+      await opening;
     } catch (error) {
       this.#finish(this.#stoppedAt === undefined ? "failed" : "stopped", error);
     }
   }
 
   type(text: string): void {
-    if (this.#socket.state === "open" || this.#socket.state === "reconnecting") {
-      this.#socket.sendText(text);
-    } else this.#waiting += text;
+    if (this.#isOver) return;
+    this.#socket.sendText(text);
     changeTake(this.#id, ({ request }) => ({ request: { ...request, text: request.text + text } }));
   }
 
   flush(): void {
-    if (this.#socket.state === "open") this.#socket.flush();
+    if (!this.#isOver) this.#socket.flush();
   }
 
   end(): void {
-    this.#endsWhenOpen = true;
-    if (this.#socket.state === "open") this.#socket.end();
+    if (!this.#isOver) this.#socket.end();
   }
 
   /** Asks the server to stop; what has arrived is kept. */
@@ -242,22 +244,42 @@ class Job {
         durationMs: durationMs ?? 0,
         leadMs: lead,
       };
-      changeTake(id, ({ arrivals }) => ({
-        state: "generating",
-        arrivals: [...arrivals, arrival],
-        durationMs: this.#durationMs(),
-      }));
+      this.#arrived(arrival);
     });
     socket.on("segment_done", (event) => this.#segmentDone(event));
     socket.on("cancelled", () => this.#finish("stopped"));
     socket.on("done", () => this.#finish("done"));
     socket.on("error", ({ error, fatal, utterance }) => {
-      if (fatal || utterance !== undefined) this.#finish("failed", error);
+      // A text that was refused as a whole belongs to no utterance.
+      const isRefused = error.code === "input_overflow" || error.code === "input_too_long";
+      if (fatal || isRefused || utterance !== undefined) this.#finish("failed", error);
     });
+  }
+
+  /** Notes a chunk. All but the first wait a moment for the next ones, since each note draws the page anew. */
+  #arrived(arrival: Arrival): void {
+    this.#arrivals.push(arrival);
+    if (this.#arrivals.length === 1 && this.#noting === undefined) this.#note();
+    this.#noting ??= setTimeout(() => {
+      this.#noting = undefined;
+      this.#note();
+    }, NOTE_MS);
+  }
+
+  #note(): void {
+    if (this.#arrivals.length === 0) return;
+    const added = this.#arrivals;
+    this.#arrivals = [];
+    changeTake(this.#id, ({ arrivals }) => ({
+      ...(this.#isOver ? {} : { state: "generating" }),
+      arrivals: [...arrivals, ...added],
+      durationMs: this.#durationMs(),
+    }));
   }
 
   #segmentDone(event: SegmentDoneEvent): void {
     this.#firstSegment ??= event;
+    this.#note();
     if (event.rtf !== undefined && event.durationMs) {
       this.#rtfs.push({ rtf: event.rtf, ms: event.durationMs });
     }
@@ -294,6 +316,8 @@ class Job {
   #finish(state: "done" | "stopped" | "failed", error?: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    clearTimeout(this.#noting);
+    this.#note();
     const { isHeard } = this.#options;
     this.#sound.finish();
     void this.#socket.close();

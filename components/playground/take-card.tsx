@@ -13,7 +13,7 @@ import {
   Undo2,
 } from "lucide-react";
 import { DropdownMenu } from "radix-ui";
-import { useState } from "react";
+import { memo, useState } from "react";
 import { type Trouble, troubleOf } from "../api/trouble.ts";
 import { fill } from "../i18n/format.ts";
 import { useStrings } from "../i18n/provider.tsx";
@@ -48,10 +48,12 @@ const TONES: Readonly<Record<Take["state"], Tone>> = {
 
 interface TakeCardProps {
   readonly take: Take;
-  readonly onRemove: () => void;
+  /** The same function at every drawing, or the card is drawn each time. */
+  readonly onRemove: (take: Take) => void;
 }
 
-export function TakeCard({ take, onRemove }: TakeCardProps) {
+/** Drawn anew only when its own take changes: the take being made changes many times a second. */
+export const TakeCard = memo(function TakeCard({ take, onRemove }: TakeCardProps) {
   const words = useStrings("playground").takes;
   const { actions } = useStrings("common");
   const isSelected = useTakes(({ selected }) => selected === take.id);
@@ -112,7 +114,7 @@ export function TakeCard({ take, onRemove }: TakeCardProps) {
       {isSelected && <CardDetails take={take} onRemove={onRemove} />}
     </article>
   );
-}
+});
 
 function StateBadge({ take }: { readonly take: Take }) {
   const { state: names } = useStrings("playground").takes;
@@ -172,7 +174,7 @@ function CardDetails({ take, onRemove }: TakeCardProps) {
           aria-label={words.remove}
           title={words.remove}
           disabled={!isOver}
-          onClick={onRemove}
+          onClick={() => onRemove(take)}
           className="ml-auto"
         >
           <Trash2 size={15} aria-hidden />

@@ -1,7 +1,7 @@
 /** All takes, the latest first: the room's memory. A removed take can be brought back for some seconds. */
 "use client";
 import { AudioLines } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { useStrings } from "../i18n/provider.tsx";
 import { loadHistory, useHistory } from "../store/history.ts";
 import { isFinished, type Take, useTakes } from "../store/takes.ts";
@@ -43,10 +43,10 @@ export function TakesList() {
     return () => clearTimeout(timer);
   }, [removed]);
 
-  const remove = (gone: readonly Take[]) => {
+  const remove = useCallback((...gone: readonly Take[]) => {
     gone.forEach(removeTake);
     setRemoved((before) => [...before, ...gone]);
-  };
+  }, []);
   const visible = starredOnly ? takes.filter(({ isStarred }) => isStarred) : takes;
   const plain = takes.filter((take) => !take.isStarred && isFinished(take));
 
@@ -62,7 +62,7 @@ export function TakesList() {
             <Switch label={words.starredOnly} checked={starredOnly} onChange={setStarredOnly} />
           )}
           {plain.length > 1 && (
-            <Button size="small" kind="quiet" onClick={() => remove(plain)}>
+            <Button size="small" kind="quiet" onClick={() => remove(...plain)}>
               {words.removeAll}
             </Button>
           )}
@@ -102,7 +102,7 @@ export function TakesList() {
         <ul className="grid gap-2">
           {visible.slice(0, shown).map((take) => (
             <li key={take.id}>
-              <TakeCard take={take} onRemove={() => remove([take])} />
+              <TakeCard take={take} onRemove={remove} />
             </li>
           ))}
           {visible.length === 0 && <li className="text-sm text-muted">{states.empty}</li>}

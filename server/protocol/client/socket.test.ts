@@ -3,7 +3,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { socketUrl } from "./socket-link.ts";
 import type { FrameLogEntry } from "./socket-types.ts";
 import { bytesOf, comeBack, openStage, stageOf, typesOf } from "./test-stage.ts";
-import { doneOf, type FakeWebSocket, LIMITS_OF_SESSION, startOf } from "./test-web-socket.ts";
+import {
+  CREATED,
+  doneOf,
+  type FakeWebSocket,
+  LIMITS_OF_SESSION,
+  startOf,
+} from "./test-web-socket.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -65,6 +71,25 @@ describe("opening", () => {
     wire().say({ type: "error", message, code: "invalid_voice", fatal: true, param: "voice" });
     wire().end(4400);
     await expect(opened).rejects.toMatchObject({ code: "invalid_voice", message, param: "voice" });
+  });
+
+  it("does not hold up what is said meanwhile, and sends it once", async () => {
+    const { socket, wire } = stageOf();
+    const opened = socket.open();
+    expect(socket.sendText("Early. ")).toBe(0);
+    expect(wire().sent).toEqual([]);
+    wire().open();
+    socket.sendText("Before the answer.");
+    socket.end();
+    expect(wire().sent.map(({ type, seq }) => [type, seq])).toEqual([
+      ["session.config", undefined],
+      ["input.text", 0],
+      ["input.text", 1],
+      ["input.done", 2],
+    ]);
+    wire().say(CREATED);
+    await opened;
+    expect(wire().sent.slice(4)).toEqual([{ type: "ping", t: "heard:2" }]);
   });
 
   it("can be stopped, and happens once", async () => {

@@ -42,6 +42,8 @@ export class SpeechSocket {
   readonly #reconnection: Reconnection | undefined;
   #state: SocketState = "idle";
   #link: SocketLink | undefined;
+  /** The first message of the first connection has left: what follows it need not wait for the answer. */
+  #isGreeted = false;
   #buffer: SocketBuffer | undefined;
   #session: CreatedEvent | undefined;
   #token = "";
@@ -104,7 +106,8 @@ export class SpeechSocket {
   }
 
   /**
-   * Opens the session: pcm as it is made, and resumable, unless the wish says otherwise. Once.
+   * Opens the session: pcm as it is made, and resumable, unless the wish says otherwise. Once. Text may be sent without
+   * waiting for it, which saves the way there and back.
    * @throws SonantError if the server refuses it or cannot be reached
    */
   open(wish: SocketWish = {}, { signal }: { signal?: AbortSignal } = {}): Promise<CreatedEvent> {
@@ -125,7 +128,7 @@ export class SpeechSocket {
       if (signal?.aborted) return stop();
       signal?.addEventListener("abort", stop);
       this.#become("connecting");
-      this.#connect((link) =>
+      this.#connect((link) => {
         link.send({
           type: "session.config",
           ...(isPcm ? form : {}),
@@ -134,8 +137,10 @@ export class SpeechSocket {
           ...wish,
           protocol: 2,
           binary_framing: "tagged",
-        }),
-      );
+        });
+        this.#isGreeted = true;
+        for (const message of this.#input.again()) link.send(message);
+      });
     });
   }
 
@@ -211,12 +216,12 @@ export class SpeechSocket {
   }
 
   #say(message: Countable): number {
-    if (this.#state !== "open" && this.#state !== "reconnecting") throw new SonantError("not_open");
+    if (this.#state === "idle" || this.#state === "closed") throw new SonantError("not_open");
     const counted = this.#input.add(message);
-    if (this.#state === "open") {
+    if (this.#state === "open" || (this.#state === "connecting" && this.#isGreeted)) {
       this.#link?.send(counted);
-      this.#ask();
     }
+    if (this.#state === "open") this.#ask();
     return counted.seq;
   }
 
@@ -301,6 +306,7 @@ export class SpeechSocket {
         this.#session = createdEvent(message);
         this.#token = message.resume_token;
         this.#become("open");
+        this.#ask();
         this.#emit(this.#session);
         this.#settleOpen?.(undefined);
         break;
