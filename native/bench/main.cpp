@@ -1,5 +1,7 @@
-// sonant_bench --lm FOLDER --codec FOLDER [--precision int8] [--threads N] [--isa NAME] [--voice-frames N] [--json]
-// Times the parts of a backend on made-up prompts: prefill, frame, codec, and one request end to end.
+// sonant_bench --lm FOLDER --codec FOLDER [--device cpu] [--precision int8] [--threads N] [--isa NAME]
+//              [--batches 1,4,16] [--voice-frames N] [--streams N,N] [--seconds N] [--json]
+// Times the parts of a backend on made-up prompts: prefill, frame, codec, and one request end to end; with --streams,
+// many listeners at once through the whole engine instead.
 // Every figure is the median of repeated runs on this machine; nothing here is asserted.
 #include <algorithm>
 #include <chrono>
@@ -12,12 +14,15 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend.h"
+#include "backend/devices.h"
+#include "bench/prompt.h"
+#include "bench/streams.h"
 #include "model/error.h"
 
 namespace {
 
 using namespace sonant;
+using bench::prompt_rows;
 using Clock = std::chrono::steady_clock;
 
 double now_ms() { return std::chrono::duration<double, std::milli>(Clock::now().time_since_epoch()).count(); }
@@ -34,21 +39,12 @@ double resident_mb() {
   return resident * 4096 / 1e6;
 }
 
-// A reproducible prompt: reference rows with random codes, then text rows.
-std::vector<int32_t> prompt_rows(const LmConfig& config, int reference, int text, uint32_t seed) {
-  std::vector<int32_t> rows;
-  const auto next = [&] { return seed = seed * 1664525u + 1013904223u, seed >> 8; };
-  for (int i = 0; i < reference + text; i++) {
-    const bool voice = i < reference;
-    rows.push_back(voice ? config.user_slot_id : static_cast<int>(next() % config.vocab_size));
-    for (int k = 0; k < config.n_vq; k++) rows.push_back(voice ? static_cast<int>(next() % config.codebook_sizes[k]) : config.audio_pad_id);
-  }
-  return rows;
-}
-
 struct Options {
   BackendOptions backend;
+  std::string device = "cpu";
+  std::vector<int> batches = {1, 4, 16}, streams;
   int voice_frames = 50, text_rows = 25, frames = 60;
+  double seconds = 10;
   bool json = false;
 };
 
@@ -56,12 +52,15 @@ class Bench {
  public:
   explicit Bench(const Options& options) : options_(options) {
     const double start = now_ms();
-    backend_ = create_cpu_backend(options.backend);
+    backend_ = create_backend(options.device, options.backend);
+    description_ = backend_->description;
+    threads_ = backend_->threads;
     report("load_ms", now_ms() - start);
     sampling_.seed = 7;
   }
 
   void run() {
+    if (!options_.streams.empty()) return listeners();
     if (backend_->lm) language_model();
     if (backend_->codec) codec();
     if (backend_->lm && backend_->codec) end_to_end();
@@ -70,17 +69,24 @@ class Bench {
 
   void print() const {
     if (!options_.json) {
-      std::printf("%s\n", backend_->description.c_str());
+      std::printf("%s\n", description_.c_str());
       for (const auto& [name, value] : figures_) std::printf("%-34s %10.3f\n", name.c_str(), value);
       return;
     }
-    std::printf("{\"backend\":\"%s\",\"threads\":%d", backend_->description.c_str(), backend_->threads);
+    std::printf("{\"backend\":\"%s\",\"threads\":%d", description_.c_str(), threads_);
     for (const auto& [name, value] : figures_) std::printf(",\"%s\":%.4f", name.c_str(), value);
     std::printf("}\n");
   }
 
  private:
   void report(const std::string& name, double value) { figures_.emplace_back(name, value); }
+
+  void listeners() {
+    for (const int count : options_.streams) {
+      if (!backend_) backend_ = create_backend(options_.device, options_.backend);
+      for (const auto& [name, value] : bench::run_streams(std::move(backend_), {count, options_.seconds, options_.voice_frames, options_.text_rows})) report(name, value);
+    }
+  }
 
   std::shared_ptr<const LmPrefix> voice(uint32_t seed) {
     LanguageModel& lm = *backend_->lm;
@@ -101,7 +107,7 @@ class Bench {
       times.push_back(now_ms() - start);
     }
     report("voice_prefill_ms", median(times));
-    for (const int batch : {1, 4, 16}) {
+    for (const int batch : options_.batches) {
       std::vector<std::unique_ptr<LmSequence>> sequences;
       std::vector<std::vector<int32_t>> codes(batch, std::vector<int32_t>(lm.config().n_vq));
       times.clear();
@@ -113,7 +119,7 @@ class Bench {
         lm.prefill({&item, 1});
         times.push_back(now_ms() - start);
       }
-      if (batch == 16) report("text_prefill_ms", median(times));
+      if (batch == options_.batches.back()) report("text_prefill_ms", median(times));
       times.clear();
       for (int f = 0; f < options_.frames; f++) {
         std::vector<FrameItem> items;
@@ -130,11 +136,11 @@ class Bench {
     Codec& codec = *backend_->codec;
     const CodecConfig& config = codec.config();
     std::vector<int32_t> codes(config.n_codebooks);
-    std::vector<float> pcm(static_cast<size_t>(config.frame_samples) * config.channels * 16);
+    std::vector<float> pcm(static_cast<size_t>(config.frame_samples) * config.channels * *std::max_element(options_.batches.begin(), options_.batches.end()));
     int longest = 1;
     for (const CodecStage& stage : config.decoder) longest = std::max(longest, stage.window / stage.steps_per_frame + 2);
     uint32_t seed = 3;
-    for (const int batch : {1, 16}) {
+    for (const int batch : options_.batches) {
       std::vector<std::unique_ptr<CodecStream>> streams;
       for (int b = 0; b < batch; b++) streams.push_back(codec.create_decoder());
       std::vector<double> empty, full;
@@ -185,15 +191,34 @@ class Bench {
 
   const Options options_;
   std::unique_ptr<Backend> backend_;
+  std::string description_;
+  int threads_ = 0;
   SamplingParams sampling_;
   std::vector<std::pair<std::string, double>> figures_;
 };
+
+// "1,4,16", each at least 1.
+bool read_counts(const std::string& text, std::vector<int>& counts) {
+  counts.clear();
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    counts.push_back(std::atoi(text.substr(at, comma - at).c_str()));
+    if (counts.back() < 1) return false;
+    at = comma + 1;
+  }
+  return true;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
+  bool has_precision = false;
   const std::map<std::string, std::function<bool(const std::string&)>> flags = {
+      {"--device", [&](const std::string& v) { return options.device = v, true; }},
+      {"--batches", [&](const std::string& v) { return read_counts(v, options.batches); }},
+      {"--streams", [&](const std::string& v) { return read_counts(v, options.streams); }},
+      {"--seconds", [&](const std::string& v) { return (options.seconds = std::atof(v.c_str())) > 0; }},
       {"--lm", [&](const std::string& v) { return options.backend.lm_folder = v, true; }},
       {"--codec", [&](const std::string& v) { return options.backend.codec_folder = v, true; }},
       {"--isa", [&](const std::string& v) { return options.backend.isa = v, true; }},
@@ -201,6 +226,7 @@ int main(int argc, char** argv) {
       {"--voice-frames", [&](const std::string& v) { return (options.voice_frames = std::atoi(v.c_str())) > 0; }},
       {"--precision",
        [&](const std::string& v) {
+         has_precision = true;
          if (v == "fp32") options.backend.precision = Precision::kFp32;
          else if (v == "bf16") options.backend.precision = Precision::kBf16;
          else if (v == "int8") options.backend.precision = Precision::kInt8;
@@ -215,9 +241,11 @@ int main(int argc, char** argv) {
     }
     const auto flag = flags.find(argv[i]);
     if (flag == flags.end() || i + 1 >= argc || !flag->second(argv[i + 1]))
-      return std::fprintf(stderr, "usage: sonant_bench --lm FOLDER --codec FOLDER [--precision fp32|bf16|int8] [--threads N] [--isa NAME] [--voice-frames N] [--json]\n"), 2;
+      return std::fprintf(stderr, "usage: sonant_bench --lm FOLDER --codec FOLDER [--device cpu|cuda[:N]] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]\n"
+                                  "                    [--batches N,N] [--voice-frames N] [--streams N,N] [--seconds N] [--json]\n"), 2;
     i++;
   }
+  if (!has_precision && options.device.rfind("cuda", 0) == 0) options.backend.precision = Precision::kBf16;
   try {
     Bench bench(options);
     bench.run();

@@ -42,6 +42,7 @@ struct GenerateRequest {
   ChunkPolicy chunks;
   bool want_codes = false;  // deliver codes with each chunk
   bool want_audio = true;   // false: codes only, no codec work
+  bool ignore_stop = false;  // speak max_frames whatever the model decides (load tests)
 };
 
 enum class FinishReason { kStop, kLength, kCancelled, kError };

@@ -125,6 +125,7 @@ void Scheduler::step() {
     rows_before_.push_back(sequence->lm->rows());
     frames_.push_back({.sequence = sequence->lm.get(),
                        .sampling = &sequence->request.sampling,
+                       .force_continue = sequence->request.ignore_stop,
                        .codes = sequence->codes.data()});
   }
   if (speaking_.empty()) return;

@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- [--model FOLDER]... [--precision int8]... [--threads N] [--isa NAME] [--json]`: times the engine's
- * parts on this machine, one row a figure, for the starter and a full-size model with random weights. Nothing is
- * asserted: the figures are for reading and for README's table. `npm run bench -- cancel` and `npm run bench -- server`
- * measure other things, each in a file of its own.
+ * `npm run bench -- [--model FOLDER]... [--device cpu] [--precision int8]... [--threads N] [--isa NAME] [--batches 1,4,16]
+ * [--streams N,N [--seconds N]] [--json]`: times the engine's parts on this machine, one row a figure, for the starter and
+ * a full-size model with random weights; with `--streams` that many listeners at once. Nothing is asserted: the figures
+ * are for reading and for README's table. `npm run bench -- cancel` and `npm run bench -- server` measure other things,
+ * each in a file of its own.
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -33,23 +34,27 @@ const { values } = parseArgs({
     device: { type: "string", default: "cpu" },
     threads: { type: "string" },
     isa: { type: "string" },
+    batches: { type: "string" },
+    streams: { type: "string" },
+    seconds: { type: "string" },
     json: { type: "boolean", default: false },
   },
 });
-if (values.device !== "cpu")
-  usage(`This build has no '${values.device}' backend; use --device cpu`);
 
 type Figures = Record<string, number | string>;
 
-async function measure(folder: string, precision: string): Promise<Figures> {
+async function measure(folder: string, precision: string | undefined): Promise<Figures> {
   const args = [
     "--lm",
     join(folder, "lm"),
     "--codec",
     join(folder, "codec"),
-    "--precision",
-    precision,
     "--json",
+    ...["--device", values.device],
+    ...(precision === undefined ? [] : ["--precision", precision]),
+    ...(values.batches === undefined ? [] : ["--batches", values.batches]),
+    ...(values.streams === undefined ? [] : ["--streams", values.streams]),
+    ...(values.seconds === undefined ? [] : ["--seconds", values.seconds]),
   ];
   if (values.threads) args.push("--threads", values.threads);
   if (values.isa) args.push("--isa", values.isa);
@@ -81,8 +86,8 @@ async function run(models: ReadonlyMap<string, string>): Promise<void> {
   const results: { model: string; figures: Figures }[] = [];
   for (const [model, folder] of models) {
     if (!existsSync(join(folder, "lm"))) usage(`There is no model in ${folder}`);
-    for (const precision of values.precision ?? ["int8"]) {
-      process.stderr.write(`Measuring ${model}, ${precision} …\n`);
+    for (const precision of values.precision ?? [undefined]) {
+      process.stderr.write(`Measuring ${model}${precision ? `, ${precision}` : ""} …\n`);
       results.push({ model, figures: await measure(folder, precision) });
     }
   }
