@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
-
 #include "model/error.h"
 
 namespace sonant {
@@ -27,8 +25,7 @@ Function function(void* library, const char* name) {
 }
 
 std::unique_ptr<Backend> create_cuda_backend(const BackendOptions& options) {
-  const char* given = std::getenv("SONANT_CUDA_LIBRARY");
-  const std::string path = given && *given ? given : own_folder() + "/" + kLibrary;
+  const std::string path = own_folder() + "/" + kLibrary;
   // Never closed: what it has thrown and made refers to it.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw Error("unsupported", "The CUDA backend could not be loaded (" + std::string(dlerror()) + "). It is built where CUDA's compiler is found.");

@@ -1,7 +1,7 @@
 /** The engine with its real backend and a tiny model: equality, refusals, memory. */
 import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Engine, resample } from "./engine.ts";
 import { loadAddon } from "./native.ts";
 import type { EngineStream } from "./stream.ts";
@@ -160,12 +160,7 @@ describe("refusals", () => {
 
   it("cover loading", async () => {
     const load = (change: object) => Engine.load({ ...model.options, ...change });
-    vi.stubEnv("SONANT_CUDA_LIBRARY", "/nowhere/libsonant_cuda.so");
-    await expect(load({ device: "cuda" })).rejects.toMatchObject({
-      code: "unsupported",
-      message: expect.stringContaining("/nowhere/libsonant_cuda.so"),
-    });
-    vi.unstubAllEnvs();
+    await expect(load({ device: "cuda:999" })).rejects.toMatchObject({ code: "unsupported" });
     for (const device of ["tpu", "cuda:", "cuda:x"]) {
       await expect(load({ device })).rejects.toMatchObject(
         bad(`Expected the device 'auto', 'cpu', 'cuda' or 'cuda:N', not '${device}'`),

@@ -48,7 +48,7 @@ template <class T>
 void CodecStageRunner<T>::run(const StreamRef* streams, int count, cudaStream_t stream) const {
   const int m = count * config_.steps_per_frame, d = config_.d_model, tile = largest_tile(config_.steps_per_frame);
   multiply<T>(stream, input_proj_.packed(), in_.data(), ld_in(), m, StoreFloat{stack_.x(), stack_.ldx(), nullptr});
-  stack_.run({{streams, config_.steps_per_frame, config_.window, ring_}, m, false, {nullptr, tile}, m / tile}, stream);
+  stack_.run({{streams, config_.steps_per_frame, config_.window, ring_}, m, false, false, {nullptr, tile}, m / tile}, stream);
   const NormedRows<T> scratch = stack_.scratch();
   convert_rows<T>(stream, stack_.x(), stack_.ldx(), m, d, scratch.data, scratch.ld);
   multiply<T>(stream, output_proj_.packed(), scratch.data, scratch.ld, m, StoreFloat{out_.data(), config_.out_dim, nullptr});

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backend/cuda/product.h"
+#include "backend/cuda/rows.h"
 
 namespace sonant::cuda {
 
@@ -85,7 +86,8 @@ __device__ inline void decide_item(const DecideArgs& args, int item, int lane) {
 }
 
 // A block of 256 threads an item: draws the code of one codebook from its scores, and puts the code's
-// embedding where the local transformer takes its next row from.
+// embedding where the local transformer takes its next row from. If that has one layer, a code's query, key and
+// value depend on nothing else; then they come from a table, and go where the projection would have put them.
 struct DrawArgs {
   const float* logits;  // [n][ld]
   int ld, size, book, n_vq, pad;
@@ -97,6 +99,11 @@ struct DrawArgs {
   const void* embedding;  // [size][d] of this codebook
   float* x;             // [n][ldx]; null after the last book
   int ldx, d;
+  const float* qkv;     // [size][3 d]; null: there is no table
+  float* q;             // [n][d]
+  void* const* pages;   // [n]: of the local cache
+  CacheLayout layout;
+  int position;         // of the next row
 };
 
 constexpr int kDrawThreads = 256;
@@ -215,6 +222,18 @@ __global__ void __launch_bounds__(kDrawThreads) draw_kernel(DrawArgs args) {
   // A frame that is over keeps its place in the batch; nobody reads what becomes of it.
   const auto* row = static_cast<const T*>(args.embedding) + static_cast<size_t>(code == args.pad ? 0 : code) * args.d;
   for (int i = threadIdx.x; i < args.d; i += kDrawThreads) args.x[static_cast<size_t>(item) * args.ldx + i] = code == args.pad ? 0.0f : to_float(row[i]);
+  if (!args.qkv) return;
+  const float* from = args.qkv + static_cast<size_t>(code == args.pad ? 0 : code) * 3 * args.d;
+  T* page = static_cast<T*>(args.pages[item]);
+  for (int feature = 2 * threadIdx.x; feature < 3 * args.d; feature += 2 * kDrawThreads) {
+    const int part = feature / args.d, within = feature % args.d, head = within / args.layout.head_dim, dim = within % args.layout.head_dim;
+    if (part == 0) {
+      store_pair(args.q + static_cast<size_t>(item) * args.d + within, from[feature], from[feature + 1]);
+    } else {
+      const size_t place = part == 1 ? args.layout.key<T>(args.position, dim) : args.layout.value(args.position, dim);
+      store_pair(page + args.layout.head(0, head) + place, from[feature], from[feature + 1]);
+    }
+  }
 }
 
 }  // namespace sonant::cuda

@@ -71,6 +71,11 @@ __global__ void embed_rows_kernel(const int* ids, int n_vq, int pad, const T* te
   }
 }
 
+template <class T>
+__global__ void expand_rows_kernel(const T* table, int n, float* out, int ld) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[static_cast<size_t>(blockIdx.x) * ld + i] = to_float(table[static_cast<size_t>(blockIdx.x) * n + i]);
+}
+
 __global__ void begin_local_kernel(const FrameRef* items, const float* hidden, const float* continue_row, int d, float* x, int ldx) {
   const float* from = hidden + static_cast<size_t>(items[blockIdx.x].slot) * d;
   float* to = x + static_cast<size_t>(blockIdx.x) * 2 * ldx;
@@ -214,6 +219,11 @@ void embed_rows(cudaStream_t stream, const int* ids, int m, int n_vq, int pad, c
   launch(stream, embed_rows_kernel<T>, dim3(static_cast<unsigned>(m)), 256, 0, ids, n_vq, pad, text, audio, d, x, ldx);
 }
 
+template <class T>
+void expand_rows(cudaStream_t stream, const T* table, int m, int n, float* out, int ld) {
+  launch(stream, expand_rows_kernel<T>, dim3(static_cast<unsigned>(m)), 256, 0, table, n, out, ld);
+}
+
 void begin_local(cudaStream_t stream, const FrameRef* items, int n, const float* hidden, const float* continue_row, int d, float* x, int ldx) {
   launch(stream, begin_local_kernel, dim3(static_cast<unsigned>(n)), 256, 0, items, hidden, continue_row, d, x, ldx);
 }
@@ -249,6 +259,8 @@ void quantise(cudaStream_t stream, const QuantiseArgs& args, int m) {
   template void multiply_normed<T, OUT>(cudaStream_t, const PackedMatrix&, const float*, int, int, const Norm&, NormedRows<T>, const OUT&); \
   template void multiply<T, OUT>(cudaStream_t, const PackedMatrix&, const T*, int, int, const OUT&);
 #define SONANT_TYPE(T)                                                                                                                \
+  template void expand_rows<T>(cudaStream_t, const T*, int, int, float*, int);                                                        \
+  SONANT_PRODUCTS(T, StoreTurned)                                                                                                     \
   SONANT_PRODUCTS(T, StoreFloat)                                                                                                      \
   SONANT_PRODUCTS(T, AddToStream)                                                                                                     \
   SONANT_PRODUCTS(T, StoreGelu<T>)                                                                                                    \

@@ -39,6 +39,10 @@ void norm_rows(cudaStream_t stream, const float* x, int ld, int m, int n, const 
 template <class T>
 void convert_rows(cudaStream_t stream, const float* x, int ld, int m, int n, T* out, int ld_out);
 
+// Rows of a table as fp32.
+template <class T>
+void expand_rows(cudaStream_t stream, const T* table, int m, int n, float* out, int ld);
+
 // Rows of ids [m][1 + n_vq] to their embeddings' sum; a code equal to `pad` adds nothing.
 // Tables are [vocabulary][d] and [n_vq] of [size][d].
 template <class T>

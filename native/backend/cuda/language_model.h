@@ -39,6 +39,7 @@ class CudaLanguageModel final : public LanguageModel {
     float* hidden;       // optional out, host memory
   };
 
+  void make_tables();
   void check_row(const int32_t* row) const;
   void reserve_rows(Sequence& sequence, int rows);
   void set_page(int slot, int index, const Page& page);
@@ -57,6 +58,7 @@ class CudaLanguageModel final : public LanguageModel {
   std::vector<DeviceBuffer<T>> audio_embeddings_;
   DeviceBuffer<const T*> audio_tables_;  // of all codebooks
   std::vector<Matrix<T>> heads_;
+  std::vector<DeviceBuffer<float>> local_qkv_;  // of each codebook's entries; empty when the local transformer has several layers
   DeviceBuffer<float> norm_w_, norm_b_, local_norm_w_, local_norm_b_, continue_row_, stop_row_;
 
   // What sequences own, by slot.

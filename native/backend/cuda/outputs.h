@@ -49,6 +49,26 @@ struct StoreGelu {
   }
 };
 
+// Where an output of a block's first projection belongs.
+struct QkvPlace {
+  int part, head, dim;  // part 0: queries, 1: keys, 2: values
+  __device__ QkvPlace(int feature, const CacheLayout& layout) {
+    const int width = layout.heads * layout.head_dim, within = feature % width;
+    part = feature / width, head = within / layout.head_dim, dim = within % layout.head_dim;
+  }
+};
+
+// Turns a pair of a query or key by its position; queries are scaled too.
+__device__ inline void turn(const QkvPlace& place, int64_t position, const float* frequencies, float scale, float& a, float& b) {
+  if (place.part == 2) return;
+  float sine, cosine;
+  sincosf(static_cast<float>(position) * frequencies[place.dim / 2], &sine, &cosine);
+  const float turned = a * cosine - b * sine;
+  b = b * cosine + a * sine;
+  a = turned;
+  if (place.part == 0) a *= scale, b *= scale;
+}
+
 // Queries, keys and values: the first two rotated by the row's position, queries scaled and kept
 // for the attention that follows, keys and values put into the row's cache.
 template <class T>
@@ -64,20 +84,30 @@ struct StoreQkv {
 
   __device__ void operator()(int feature, int row, float a, float b) const {
     if (bias) a += bias[feature], b += bias[feature + 1];
-    const int width = layout.heads * layout.head_dim, part = feature / width, within = feature % width;
-    const int head = within / layout.head_dim, dim = within % layout.head_dim;
+    const QkvPlace place(feature, layout);
     const int64_t position = rows.position(row);
-    if (part < 2) {
-      float sine, cosine;
-      sincosf(static_cast<float>(position) * frequencies[dim / 2], &sine, &cosine);
-      const float turned = a * cosine - b * sine;
-      b = b * cosine + a * sine;
-      a = turned;
-    }
-    if (part == 0) return store_pair(q + static_cast<size_t>(row) * ld + within, a * scale, b * scale);
-    T* at = static_cast<T*>(rows.page(row, position / kPageRows)) + layout.head(layer, head);
+    turn(place, position, frequencies, scale, a, b);
+    if (place.part == 0) return store_pair(q + static_cast<size_t>(row) * ld + feature, a, b);
+    T* at = static_cast<T*>(rows.page(row, position / kPageRows)) + layout.head(layer, place.head);
     const int slot = static_cast<int>(position % kPageRows);
-    store_pair(at + (part == 1 ? layout.key<T>(slot, dim) : layout.value(slot, dim)), a, b);
+    store_pair(at + (place.part == 1 ? layout.key<T>(slot, place.dim) : layout.value(slot, place.dim)), a, b);
+  }
+};
+
+// The same for one position, kept in fp32 rows [3 d] for later.
+struct StoreTurned {
+  float* out;
+  int ld;
+  const float* bias;
+  const float* frequencies;
+  CacheLayout layout;
+  int position;
+  float scale;
+
+  __device__ void operator()(int feature, int row, float a, float b) const {
+    if (bias) a += bias[feature], b += bias[feature + 1];
+    turn(QkvPlace(feature, layout), position, frequencies, scale, a, b);
+    store_pair(out + static_cast<size_t>(row) * ld + feature, a, b);
   }
 };
 

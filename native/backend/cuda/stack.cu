@@ -41,16 +41,28 @@ bool Stack<T>::reserve(int m, cudaStream_t stream) {
 }
 
 template <class T>
+float Stack<T>::scale() const {
+  return 1.0f / std::sqrt(static_cast<float>(shape_.head_dim));
+}
+
+template <class T>
+void Stack<T>::project(int m, int position, float* out, cudaStream_t stream) const {
+  const Block& block = blocks_.front();
+  multiply_normed<T>(stream, block.qkv.packed(), x(), shape_.d, m, {block.norm1_w.data(), block.norm1_b.data(), shape_.eps}, scratch(),
+                     StoreTurned{out, 3 * shape_.d, block.qkv_bias.data(), frequencies_.data(), shape_.cache(), position, scale()});
+}
+
+template <class T>
 void Stack<T>::run(const Pass& pass, cudaStream_t stream) const {
   const int d = shape_.d, m = pass.m;
   const CacheLayout layout = shape_.cache();
-  const float scale = 1.0f / std::sqrt(static_cast<float>(shape_.head_dim));
   for (size_t i = 0; i < blocks_.size(); i++) {
     const Block& block = blocks_[i];
     const int layer = static_cast<int>(i);
     const Norm norm1{block.norm1_w.data(), block.norm1_b.data(), shape_.eps}, norm2{block.norm2_w.data(), block.norm2_b.data(), shape_.eps};
-    multiply_normed<T>(stream, block.qkv.packed(), x(), d, m, norm1, scratch(),
-                       StoreQkv<T>{q_.data(), d, block.qkv_bias.data(), frequencies_.data(), pass.rows, layout, layer, scale});
+    if (i > 0 || !pass.has_qkv)
+      multiply_normed<T>(stream, block.qkv.packed(), x(), d, m, norm1, scratch(),
+                         StoreQkv<T>{q_.data(), d, block.qkv_bias.data(), frequencies_.data(), pass.rows, layout, layer, scale()});
     if (pass.is_short) attend_short<T>(stream, q_.data(), d, m, pass.rows, layout, layer, attention_.data(), padded(d));
     else attend<T>(stream, q_.data(), d, m, pass.rows, pass.tiles, pass.n_tiles, layout, layer, attention_.data(), padded(d));
     multiply<T>(stream, block.proj.packed(), attention_.data(), padded(d), m, AddToStream{x(), d, block.proj_bias.data(), block.scale1.data()});

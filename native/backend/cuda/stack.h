@@ -31,6 +31,7 @@ struct Pass {
   Rows rows;
   int m = 0;
   bool is_short = false;  // no row is past the first page
+  bool has_qkv = false;   // queries, keys and values of the first block are in place already
   Tiles tiles;            // otherwise
   int n_tiles = 0;
 };
@@ -50,6 +51,10 @@ class Stack {
   int ldx() const { return shape_.d; }
   NormedRows<T> scratch() const { return {normed_.data(), padded(shape_.d)}; }
   void run(const Pass& pass, cudaStream_t stream) const;
+  // Queries of a pass that has them already [m][d].
+  float* q() const { return q_.data(); }
+  // What the first block's projection makes of the m rows in x() at one position, turned and scaled: out [m][3 d].
+  void project(int m, int position, float* out, cudaStream_t stream) const;
 
  private:
   struct Block {
@@ -57,6 +62,7 @@ class Stack {
     Matrix<T> qkv, proj, fc_in, fc_out;
     DeviceBuffer<float> qkv_bias, proj_bias, fc_in_bias, fc_out_bias, scale1, scale2;
   };
+  float scale() const;
   static int padded(int k) { return (k + kBlockK - 1) / kBlockK * kBlockK; }
 
   const StackShape shape_;
