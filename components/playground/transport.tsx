@@ -53,40 +53,40 @@ export function Transport() {
           {words.stop}
         </Button>
         <SeedField />
-        <div className="flex flex-wrap items-center gap-1.5 sm:ml-auto">
-          <label className="flex items-center gap-1.5 text-muted" title={words.volume}>
-            <Volume2 size={16} aria-hidden />
-            <span className="sr-only">{words.volume}</span>
-            <input
-              type="range"
-              min={0}
-              max={1}
-              step={0.01}
-              value={volume}
-              aria-valuetext={`${Math.round(100 * volume)} %`}
-              onChange={(event) => setVolume(Number(event.target.value))}
-              className="h-6 w-20 accent-accent"
-            />
-          </label>
-          <Button
-            size="icon"
-            kind="quiet"
-            aria-label={words.loop}
-            title={words.loop}
-            aria-pressed={loops}
-            onClick={() => usePlaying.setState({ loops: !loops })}
-            className={loops ? "text-accent" : ""}
-          >
-            <Repeat size={16} aria-hidden />
-          </Button>
-          <ShareMenu />
-          <Button onClick={() => setSheetOpen(true)} aria-haspopup="dialog">
-            <SlidersHorizontal size={15} aria-hidden />
-            {words.settings}
-          </Button>
-        </div>
+        <TransportNote obstacle={obstacle} />
       </div>
-      <TransportNote obstacle={obstacle} />
+      <div className="flex flex-wrap items-center gap-1.5">
+        <label className="flex items-center gap-1.5 text-muted" title={words.volume}>
+          <Volume2 size={16} aria-hidden />
+          <span className="sr-only">{words.volume}</span>
+          <input
+            type="range"
+            min={0}
+            max={1}
+            step={0.01}
+            value={volume}
+            aria-valuetext={`${Math.round(100 * volume)} %`}
+            onChange={(event) => setVolume(Number(event.target.value))}
+            className="h-6 w-20 accent-accent"
+          />
+        </label>
+        <Button
+          size="icon"
+          kind="quiet"
+          aria-label={words.loop}
+          title={words.loop}
+          aria-pressed={loops}
+          onClick={() => usePlaying.setState({ loops: !loops })}
+          className={loops ? "text-accent" : ""}
+        >
+          <Repeat size={16} aria-hidden />
+        </Button>
+        <ShareMenu />
+        <Button onClick={() => setSheetOpen(true)} aria-haspopup="dialog">
+          <SlidersHorizontal size={15} aria-hidden />
+          {words.settings}
+        </Button>
+      </div>
       <SettingsSheet open={sheetOpen} onOpenChange={setSheetOpen} />
     </div>
   );
@@ -207,7 +207,7 @@ function TransportNote({ obstacle }: { readonly obstacle: string | undefined }) 
     return (
       <p
         role="alert"
-        className="flex flex-wrap items-center gap-3 rounded-lg bg-warn-soft px-3 py-2 text-sm"
+        className="flex min-w-44 flex-1 flex-wrap items-center gap-x-3 gap-y-1 rounded-lg bg-warn-soft px-3 py-2 text-sm"
       >
         {words.blocked}
         <Button size="small" onClick={() => togglePlay(playingTake)}>
@@ -219,7 +219,10 @@ function TransportNote({ obstacle }: { readonly obstacle: string | undefined }) 
   const note =
     obstacle || (stopMs === undefined ? "" : fill(words.freed, { ms: Math.round(stopMs) }));
   return (
-    <p className="min-h-5 text-xs text-muted" data-testid="transport-note">
+    <p
+      className="min-h-5 min-w-44 flex-1 pb-1 pl-2 text-xs text-muted"
+      data-testid="transport-note"
+    >
       {note}
       {state === "offline" && ` ${engine.offlineHint}`}
     </p>
