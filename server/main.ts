@@ -7,10 +7,11 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type Logger, pino } from "pino";
 import { readBuildInfo } from "./config/build-info.ts";
-import { type Config, configSha256, printable } from "./config/config.ts";
+import { type Config, configSha256, type Device, printable } from "./config/config.ts";
 import { ConfigError, type Environment } from "./config/environment.ts";
 import { loadConfig } from "./config/load.ts";
 import { Engine } from "./engine/engine.ts";
+import { EngineGroup } from "./engine/engine-group.ts";
 import type { EngineStats, LoadOptions } from "./engine/types.ts";
 import { Access } from "./http/access.ts";
 import { openPages, PagesMissing } from "./http/pages.ts";
@@ -19,6 +20,7 @@ import { Metrics } from "./metrics/metrics.ts";
 import { loadModel } from "./models/registry.ts";
 import type { EngineFacts } from "./protocol/documents.ts";
 import { attachRealtime } from "./realtime/index.ts";
+import type { HostedEngine } from "./speech/engine-host.ts";
 import { SonantSpeechService } from "./speech/service.ts";
 import type { ReferenceCodec } from "./voices/encode-reference.ts";
 import { openVoiceLibrary } from "./voices/open-library.ts";
@@ -67,12 +69,12 @@ function readOptions(args: string[], env: Environment): Options {
 
 const PRECISIONS = { auto: undefined, float32: "fp32", int8: "int8", bfloat16: "bf16" } as const;
 
-function engineOptions({ model, engine }: Config): LoadOptions {
+function engineOptions({ model, engine }: Config, device: Device): LoadOptions {
   const precision = PRECISIONS[engine.precision];
   return {
     lmFolder: join(model, "lm"),
     codecFolder: join(model, "codec"),
-    device: engine.device,
+    device,
     threads: engine.threads,
     ...(precision === undefined ? {} : { precision }),
     limits: {
@@ -85,6 +87,14 @@ function engineOptions({ model, engine }: Config): LoadOptions {
   };
 }
 
+/** One engine, or one on each of several devices. */
+function loadEngines(config: Config): Promise<HostedEngine> {
+  const { devices } = config.engine;
+  const loads = devices.map((device) => () => Engine.load(engineOptions(config, device)));
+  const [only] = loads;
+  return only !== undefined && loads.length === 1 ? only() : EngineGroup.load(loads);
+}
+
 /** Builds all parts; nothing listens and no engine is loaded yet. */
 async function build(config: Config, ui: boolean, log: Logger) {
   const model = await loadModel(config.model);
@@ -95,7 +105,7 @@ async function build(config: Config, ui: boolean, log: Logger) {
   const service = new SonantSpeechService({
     model,
     config,
-    loadEngine: () => Engine.load(engineOptions(config)),
+    loadEngine: () => loadEngines(config),
     metrics,
     log: (level, message) => log[level](message),
   });

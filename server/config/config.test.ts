@@ -120,6 +120,16 @@ describe("loading", () => {
     expect(config.model).toBe(join(folder, "models/x"));
   });
 
+  it.each([
+    ["cpu", ["cpu"], "cpu"],
+    ["cuda", ["cuda:0"], "cuda:0"],
+    ["3", ["cuda:3"], "cuda:3"],
+    ["cuda:0,2,0", ["cuda:0", "cuda:2"], "cuda:0,2"],
+  ])("puts an engine on each device of %s", async (written, devices, device) => {
+    const { config } = await load(MINIMAL, { SONANT_DEVICE: written });
+    expect(config.engine).toMatchObject({ devices, device });
+  });
+
   it("takes every variable of the table", async () => {
     const samples = { text: "x", number: "5", flag: "true", list: "a", path: "p" };
     const special: Record<string, string> = {

@@ -7,7 +7,10 @@ export type Device = "cpu" | `cuda:${number}`;
 export type Precision = DeployFile["stages"][number]["dtype"];
 
 export interface EngineConfig {
-  readonly device: Device;
+  /** One engine on each. */
+  readonly devices: readonly Device[];
+  /** The same in a word, as it is shown: "cuda:0,1". */
+  readonly device: string;
   readonly precision: Precision;
   readonly codecPrecision: Precision;
   /** Requests spoken side by side. */

@@ -30,7 +30,11 @@ export const OVERRIDES: Readonly<Record<string, Override>> = {
   SONANT_MODEL: { path: ["model"], kind: "path", about: "Model folder" },
   SONANT_VOICES_DIR: { path: ["voices", "directory"], kind: "path", about: "Uploaded voices" },
   SONANT_DEFAULT_VOICE: { path: ["voices", "default"], kind: "text", about: "Default voice" },
-  SONANT_DEVICE: { path: ["stages", 0, "devices"], kind: "text", about: "cpu, cuda or cuda:N" },
+  SONANT_DEVICE: {
+    path: ["stages", 0, "devices"],
+    kind: "text",
+    about: "cpu, cuda, cuda:N or cuda:N,N",
+  },
   SONANT_DTYPE: { path: ["stages", 0, "dtype"], kind: "text", about: "Precision of the weights" },
   SONANT_THREADS: { path: ["stages", 0, "threads"], kind: "number", about: "Engine threads" },
   SONANT_MAX_NUM_SEQS: {

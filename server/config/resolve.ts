@@ -25,10 +25,11 @@ export interface ResolveContext {
 const MS = 1000;
 const MEBIBYTE = 1024 * 1024;
 
-function deviceOf(devices: string): Device {
-  if (devices === "cpu") return "cpu";
-  const index = Number(/\d+$/.exec(devices)?.[0] ?? 0);
-  return `cuda:${index}`;
+/** "cuda:0,1" names two. */
+function devicesOf(written: string): Device[] {
+  if (written === "cpu") return ["cpu"];
+  const numbers = written.replace(/^cuda:?/, "") || "0";
+  return [...new Set(numbers.split(",").map(Number))].map((number) => `cuda:${number}` as const);
 }
 
 function stageWith<N extends 0 | 1>(file: DeployFile, id: N): Stage<N> | undefined {
@@ -36,8 +37,10 @@ function stageWith<N extends 0 | 1>(file: DeployFile, id: N): Stage<N> | undefin
 }
 
 function engineOf(frames: Stage<0>, codec: Stage<1> | undefined): EngineConfig {
+  const devices = devicesOf(frames.devices);
   return {
-    device: deviceOf(frames.devices),
+    devices,
+    device: devices.join(",").replaceAll(",cuda:", ","),
     precision: frames.dtype,
     codecPrecision: codec?.dtype ?? frames.dtype,
     maxSequences: frames.max_num_seqs,

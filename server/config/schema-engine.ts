@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { ignored } from "./schema-fields.ts";
 
-const DEVICE = /^(cpu|cuda(:\d+)?|\d+)$/;
+const DEVICE = /^(cpu|cuda(:\d+(,\d+)*)?|\d+(,\d+)*)$/;
+const DEVICES = "devices should be 'cpu', 'cuda', 'cuda:N' or, for several GPUs, 'cuda:N,N'";
 
 /** Keys of GPU servers with nothing to set here. */
 const gpuOnly = {
@@ -61,9 +62,9 @@ const sampling = z.strictObject({
 
 const devices = z
   .string()
-  .regex(DEVICE, "devices should be 'cpu', 'cuda' or 'cuda:N'")
+  .regex(DEVICE, DEVICES)
   .default("cpu")
-  .describe("cpu, cuda or cuda:N");
+  .describe("cpu, cuda, cuda:N or, for several GPUs, cuda:N,N");
 const dtype = z
   .enum(["auto", "float32", "int8", "bfloat16"])
   .default("auto")
@@ -79,7 +80,7 @@ export const frameStage = z.strictObject({
     .min(1)
     .max(1024)
     .default(8)
-    .describe("Requests that are spoken side by side"),
+    .describe("Requests that are spoken side by side, on all devices together"),
   max_queue: z
     .int()
     .min(0)
@@ -121,7 +122,7 @@ export const codecStage = z.strictObject({
   stage_id: z.literal(1).describe("1: the codec, which turns frames into sound"),
   devices: z
     .string()
-    .regex(DEVICE, "devices should be 'cpu', 'cuda' or 'cuda:N'")
+    .regex(DEVICE, DEVICES)
     .optional()
     .describe("As for stage 0, which it has to be equal to; left out, it follows stage 0"),
   dtype,

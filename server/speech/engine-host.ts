@@ -2,15 +2,15 @@
  * Keeps an engine alive: loads it, warms it up, and replaces it when it is dead. The one owner of the Engine object; the
  * rest of the server calls through here and so never holds one that is gone.
  */
-import type { Engine } from "../engine/engine.ts";
+import type { Member } from "../engine/engine-group.ts";
 import { EngineError } from "../engine/errors.ts";
 import type { EngineStream } from "../engine/stream.ts";
 import type { GenerateOptions } from "../engine/types.ts";
 
-export type HostedEngine = Pick<
-  Engine,
-  "generate" | "encode" | "decode" | "stats" | "info" | "close"
->;
+/** An engine, or several that are kept alive as one. */
+export interface HostedEngine extends Member {
+  readonly members?: readonly Member[];
+}
 
 export interface HostOptions {
   load(): Promise<HostedEngine>;
@@ -124,7 +124,7 @@ export class EngineHost {
     if (!this.#isOpen()) return engine.close();
     try {
       this.#setStage("warming", this.#reason);
-      for (const options of this.#options.warmUps()) await this.#warm(engine, options);
+      for (const options of this.#options.warmUps()) await this.#warmAll(engine, options);
     } catch (error) {
       await engine.close().catch(() => {});
       throw error;
@@ -135,7 +135,12 @@ export class EngineHost {
     this.#options.log("info", "The engine is ready.");
   }
 
-  async #warm(engine: HostedEngine, options: GenerateOptions): Promise<void> {
+  async #warmAll(engine: HostedEngine, options: GenerateOptions): Promise<void> {
+    const members = engine.members ?? [engine];
+    await Promise.all(members.map((member) => this.#warm(member, options)));
+  }
+
+  async #warm(engine: Member, options: GenerateOptions): Promise<void> {
     const stream = engine.generate(options);
     for await (const _ of stream);
     const { stats } = await stream.finished;
@@ -148,7 +153,7 @@ export class EngineHost {
     const engine = this.#engine;
     if (options === undefined || engine === undefined) return false;
     const { promise: tooLong, cancel } = timeout(PROBE_LIMIT_MS);
-    const spoken = this.#warm(engine, options).then(
+    const spoken = this.#warmAll(engine, options).then(
       () => true,
       () => false,
     );
