@@ -19,7 +19,12 @@ std::string select_device([[maybe_unused]] int index) {
   check(cudaGetDeviceCount(&count), "looking for devices");
   if (index < 0 || index >= count)
     throw Error("unsupported", "There is no GPU " + std::to_string(index) + "; this machine has " + std::to_string(count) + ", counted from 0.");
-  check(cudaSetDevice(index), "selecting a device");
+  // A fault leaves nothing usable of a device to this process, not even after the engine that met it is gone.
+  if (cudaSetDevice(index) != cudaSuccess || cudaFree(nullptr) != cudaSuccess) {
+    cudaGetLastError();
+    check(cudaDeviceReset(), "starting anew after a fault");
+    check(cudaSetDevice(index), "selecting a device");
+  }
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, index), "asking for its properties");
   if (properties.major < 8) throw Error("unsupported", std::string(properties.name) + " is too old: compute capability 8.0 or later is needed.");

@@ -10,6 +10,7 @@ namespace sonant::cuda {
 
 void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
+  cudaGetLastError();  // the runtime remembers it, and would tell the next launch of it
   if (error == cudaErrorMemoryAllocation) throw std::bad_alloc();
   throw Error("engine_failed", std::string("The GPU failed at ") + what + ": " + cudaGetErrorString(error) + ".");
 }
@@ -27,8 +28,8 @@ void launch(cudaStream_t stream, void (*kernel)(P...), dim3 grid, int threads, s
   if (shared > kPlainShared)
     check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)), "a kernel's shared memory");
   kernel<<<grid, threads, shared, stream>>>(P(args)...);
-  check(cudaGetLastError(), "a kernel's launch");
 #endif
+  check(cudaGetLastError(), "a kernel's launch");
 }
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #if !defined(__x86_64__)
@@ -132,6 +133,7 @@ void entry() {
 std::mutex memory;
 std::unordered_map<void*, size_t> sizes;
 size_t in_use = 0, limit = SIZE_MAX;
+thread_local cudaError_t last_error = cudaSuccess;
 
 }  // namespace
 
@@ -278,10 +280,12 @@ void limit_bytes(size_t bytes) {
 
 }  // namespace sonant::cuda::emulation
 
+cudaError_t cudaGetLastError() { return std::exchange(sonant::cuda::emulation::last_error, cudaSuccess); }
+
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   using namespace sonant::cuda::emulation;
   const std::lock_guard lock(memory);
-  if (bytes > limit || in_use > limit - bytes) return cudaErrorMemoryAllocation;
+  if (bytes > limit || in_use > limit - bytes) return last_error = cudaErrorMemoryAllocation;
   *pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(*pointer, 0xff, bytes);  // what nobody wrote is not a number
   sizes[*pointer] = bytes;

@@ -104,7 +104,8 @@ enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorNoDe
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 using cudaStream_t = struct EmulatedStream*;
 inline const char* cudaGetErrorString(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "out of memory" : "no error"; }
-inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+// The last failure on this thread, which this call forgets.
+cudaError_t cudaGetLastError();
 cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaFree(void* pointer);
 inline cudaError_t cudaMallocHost(void** pointer, size_t bytes) { return *pointer = std::malloc(bytes), cudaSuccess; }
