@@ -15,6 +15,9 @@
 
 namespace sonant::cuda {
 
+// Rows of a pass of the global transformer, and items of a step.
+constexpr int kMaxRows = 512;
+
 template <class T>
 class CudaLanguageModel final : public LanguageModel {
  public:
