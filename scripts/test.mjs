@@ -1,7 +1,7 @@
 /**
  * `npm test`: makes the checkout ready, installs what the tests need, runs every check and test, and ends with one
  * line of totals. `--only lint|native|unit|integration|e2e` runs one group (repeat it for several); `--quick` runs what
- * needs no model: lint, native, unit.
+ * needs no model: lint, native, unit. `--thorough` repeats what is about endurance as often as it was written for.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -97,8 +97,13 @@ async function runBrowser() {
 /** The groups that the command line asks for. */
 function chosenGroups() {
   const { values } = parseArgs({
-    options: { only: { type: "string", multiple: true }, quick: { type: "boolean" } },
+    options: {
+      only: { type: "string", multiple: true },
+      quick: { type: "boolean" },
+      thorough: { type: "boolean" },
+    },
   });
+  if (values.thorough) process.env.SONANT_THOROUGH = "1";
   const unknown = values.only?.find((group) => !GROUPS.includes(group));
   if (unknown !== undefined) {
     throw new Problem(`There is no group "${unknown}"; the groups are ${GROUPS.join(", ")}.`);

@@ -18,6 +18,7 @@ export const SHORTER: Readonly<Record<string, Shorter>> = {
   B064: { repeats: 3 },
   B067: { textChars: 400 },
   B069: { textChars: 110 },
+  B070: { repeats: 50 },
   B072: { textChars: 110 },
   B073: { textChars: 110 },
   B074: { repeats: 200 },

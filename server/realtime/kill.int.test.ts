@@ -1,5 +1,5 @@
 /**
- * Two thousand sessions that end in every way a session can, by all doors of a real server: nothing of them stays, and
+ * Hundreds of sessions, two thousand in a thorough run, that end in every way a session can, by all doors of a real server: nothing of them stays, and
  * whoever comes next is answered as the first one was. Sessions that the network swallowed are among them: nobody tells
  * the server of those.
  */
@@ -10,7 +10,7 @@ import { answerOf, LiveServer } from "./test-live-server.ts";
 import { BreakableNetwork } from "./test-network.ts";
 
 const WINDOWS = 5;
-const VISITS_PER_WINDOW = 400;
+const VISITS_PER_WINDOW = process.env.SONANT_THOROUGH ? 400 : 100;
 /** Visitors at the same time: more than are spoken to, fewer than may wait. */
 const AT_ONCE = 40;
 
@@ -87,7 +87,7 @@ async function settled(before: Remains): Promise<Remains> {
   }
 }
 
-it("two thousand sessions that are left in every way leave nothing behind", async () => {
+it("sessions that are left in every way leave nothing behind", async () => {
   const alone = await speakAlone();
   const before = await remains();
   expect(before).toMatchObject({ active: 0, waiting: 0, sequences: 0, sockets: 0 });
@@ -121,7 +121,7 @@ it("two thousand sessions that are left in every way leave nothing behind", asyn
   // The visits were what they were meant to be: most reached the engine, and those who stayed were served.
   const begun = (await server.metric("tts_voice_cache_total")) - lookups;
   expect(seed).toBe(WINDOWS * VISITS_PER_WINDOW);
-  expect(begun).toBeGreaterThanOrEqual(1500);
+  expect(begun).toBeGreaterThanOrEqual(0.75 * seed);
   const share = (moment: Moment, what: keyof Stay) => {
     const list = stays.get(moment) ?? [];
     return list.filter((one) => one[what]).length / list.length;
