@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "addon/options.h"
+#include "backend/devices.h"
 
 namespace sonant::addon {
 
@@ -71,11 +72,12 @@ LoadOptions read_load_options(const Napi::Value& value) {
   if (load.device.empty()) load.device = "auto";
   load.backend.lm_folder = options.text("lmFolder");
   load.backend.codec_folder = options.text("codecFolder");
-  // What suits the device: a GPU reads bf16 about as fast as anything, a CPU is bound by its memory.
-  const bool is_gpu = load.device.rfind("cuda", 0) == 0;
-  const std::string precision = is_gpu ? options.choice("precision", {"bf16", "int8", "fp32"}) : options.choice("precision", {"int8", "fp32", "bf16"});
-  for (const Precision one : {Precision::kInt8, Precision::kFp32, Precision::kBf16}) {
-    if (precision == precision_name(one)) load.backend.precision = one;
+  load.backend.precision = default_precision(load.device);
+  if (options.has("precision")) {
+    const std::string precision = options.choice("precision", {"int8", "fp32", "bf16"});
+    for (const Precision one : {Precision::kInt8, Precision::kFp32, Precision::kBf16}) {
+      if (precision == precision_name(one)) load.backend.precision = one;
+    }
   }
   load.backend.threads = options.integer("threads", 0, 0, 1024);
   load.backend.isa = options.text("isa");

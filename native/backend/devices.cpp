@@ -37,6 +37,8 @@ std::unique_ptr<Backend> create_cuda_backend(const BackendOptions& options) {
 
 }  // namespace
 
+Precision default_precision(const std::string& device) { return device.rfind("cuda", 0) == 0 ? Precision::kBf16 : Precision::kInt8; }
+
 std::unique_ptr<Backend> create_backend(const std::string& device, const BackendOptions& options) {
   // A GPU is taken when it is asked for by name; "auto" stays on the CPU.
   if (device == "cpu" || device == "auto") return create_cpu_backend(options);

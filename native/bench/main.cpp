@@ -245,7 +245,7 @@ int main(int argc, char** argv) {
                                   "                    [--batches N,N] [--voice-frames N] [--streams N,N] [--seconds N] [--json]\n"), 2;
     i++;
   }
-  if (!has_precision && options.device.rfind("cuda", 0) == 0) options.backend.precision = Precision::kBf16;
+  if (!has_precision) options.backend.precision = default_precision(options.device);
   try {
     Bench bench(options);
     bench.run();

@@ -1,6 +1,7 @@
 // Finds every tensor a model needs by its official or legacy name and checks its shape.
 #include "model/weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 
@@ -149,6 +150,18 @@ CodecWeights resolve_codec_weights(std::shared_ptr<Checkpoint> file, const Codec
     w.books.push_back(values(*file, {prefix + "codebook.weight"}, {c.codebook_size, c.codebook_dim}));
   }
   return w;
+}
+
+std::vector<float> unit_entries(const std::vector<float>& book, int dim) {
+  std::vector<float> unit = book;
+  for (size_t at = 0; at < unit.size(); at += static_cast<size_t>(dim)) {
+    float* entry = unit.data() + at;
+    float norm = 0;
+    for (int i = 0; i < dim; i++) norm += entry[i] * entry[i];
+    norm = std::max(std::sqrt(norm), 1e-12f);
+    for (int i = 0; i < dim; i++) entry[i] /= norm;
+  }
+  return unit;
 }
 
 }  // namespace sonant

@@ -63,4 +63,7 @@ struct CodecWeights {
 LmWeights resolve_lm_weights(std::shared_ptr<Checkpoint> file, const LmConfig& config);
 CodecWeights resolve_codec_weights(std::shared_ptr<Checkpoint> file, const CodecConfig& config);
 
+// A codebook's entries [n * dim] at length 1, as the quantiser compares them.
+std::vector<float> unit_entries(const std::vector<float>& book, int dim);
+
 }  // namespace sonant

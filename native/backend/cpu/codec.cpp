@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
-#include "model/error.h"
+#include "backend/contract.h"
 
 namespace sonant::cpu {
 
@@ -56,30 +55,12 @@ void CpuCodec::prepare_encoder() {
   if (!encoder_.empty()) return;
   const FoldedLinear& in = weights_.quantizer_in;
   quantizer_in_ = Linear(context_.kernels, in.weight.data(), in.rows, in.cols, Precision::kFp32);
-  for (const std::vector<float>& book : weights_.books) {
-    Vector& unit = unit_books_.emplace_back(book);
-    for (int row = 0; row < config_.codebook_size; row++) {
-      float* entry = unit.data() + static_cast<size_t>(row) * config_.codebook_dim;
-      float norm = 0;
-      for (int i = 0; i < config_.codebook_dim; i++) norm += entry[i] * entry[i];
-      norm = std::max(std::sqrt(norm), 1e-12f);
-      for (int i = 0; i < config_.codebook_dim; i++) entry[i] /= norm;
-    }
-  }
+  for (const std::vector<float>& book : weights_.books) unit_books_.push_back(unit_entries(book, config_.codebook_dim));
   std::vector<std::unique_ptr<CodecStageRunner>> stages;
   for (size_t i = 0; i < config_.encoder.size(); i++)
     stages.push_back(std::make_unique<CodecStageRunner>(context_, config_.encoder[i], weights_.encoder[i], *weights_.file,
                                                         config_.layer_norm_eps, Precision::kFp32, CacheType::kFp32, weight_bytes_));
   encoder_ = std::move(stages);
-}
-
-void CpuCodec::check_codes(const int32_t* codes, int n_frames, int n_books) const {
-  if (n_books < 1 || n_books > config_.n_codebooks)
-    throw Error("bad_request", "Decoding takes 1 to " + std::to_string(config_.n_codebooks) + " codebooks, not " + std::to_string(n_books));
-  for (int64_t i = 0; i < static_cast<int64_t>(n_frames) * n_books; i++)
-    if (codes[i] < 0 || codes[i] >= config_.codebook_size)
-      throw Error("bad_request", "Code " + std::to_string(codes[i]) + " of codebook " + std::to_string(i % n_books) + " is outside of 0.." +
-                                     std::to_string(config_.codebook_size - 1));
 }
 
 // Sum of the projected codebook entries [rvq_dim], books in order.
@@ -98,7 +79,7 @@ void CpuCodec::sum_codes(const int32_t* codes, int n_books, float* out) const {
 }
 
 void CpuCodec::dequantize(const int32_t* codes, int n_frames, int n_books, float* latent) {
-  check_codes(codes, n_frames, n_books);
+  check_codes(config_, codes, n_frames, n_books);
   sum_.reserve(1, config_.rvq_dim);
   latent_.reserve(quantizer_out_.padded_n());
   for (int t = 0; t < n_frames; t++) {
@@ -110,19 +91,8 @@ void CpuCodec::dequantize(const int32_t* codes, int n_frames, int n_books, float
 }
 
 void CpuCodec::decode(std::span<DecodeItem> items) {
-  int longest = 0;
-  for (const DecodeItem& item : items) {
-    check_codes(item.codes, item.n_frames, item.n_books);
-    longest = std::max(longest, item.n_frames);
-  }
-  for (int frame = 0; frame < longest; frame++) {
-    std::vector<DecodeItem*> batch;
-    for (DecodeItem& item : items) {
-      if (frame < item.n_frames) batch.push_back(&item);
-      if (batch.size() == kMaxStreams) decode_frame(batch, frame), batch.clear();
-    }
-    if (!batch.empty()) decode_frame(batch, frame);
-  }
+  for (const DecodeItem& item : items) check_codes(config_, item.codes, item.n_frames, item.n_books);
+  by_frames(items, kMaxStreams, [&](const std::vector<DecodeItem*>& batch, int frame) { decode_frame(batch, frame); });
 }
 
 void CpuCodec::decode_frame(const std::vector<DecodeItem*>& items, int frame) {
@@ -168,16 +138,7 @@ void CpuCodec::decode_frame(const std::vector<DecodeItem*>& items, int frame) {
 
 void CpuCodec::encode(std::span<EncodeItem> items) {
   prepare_encoder();
-  int longest = 0;
-  for (const EncodeItem& item : items) longest = std::max(longest, item.n_frames);
-  for (int frame = 0; frame < longest; frame++) {
-    std::vector<EncodeItem*> batch;
-    for (EncodeItem& item : items) {
-      if (frame < item.n_frames) batch.push_back(&item);
-      if (batch.size() == kMaxStreams) encode_frame(batch, frame), batch.clear();
-    }
-    if (!batch.empty()) encode_frame(batch, frame);
-  }
+  by_frames(items, kMaxStreams, [&](const std::vector<EncodeItem*>& batch, int frame) { encode_frame(batch, frame); });
 }
 
 void CpuCodec::encode_frame(const std::vector<EncodeItem*>& items, int frame) {

@@ -27,7 +27,6 @@ class CpuCodec final : public Codec {
  private:
   class Stream;
   void prepare_encoder();
-  void check_codes(const int32_t* codes, int n_frames, int n_books) const;
   void sum_codes(const int32_t* codes, int n_books, float* out) const;
   void decode_frame(const std::vector<DecodeItem*>& items, int frame);
   void encode_frame(const std::vector<EncodeItem*>& items, int frame);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
+#include "backend/contract.h"
 #include "backend/cpu/pack.h"
 #include "model/error.h"
 
@@ -88,8 +88,7 @@ CpuLanguageModel::Stack CpuLanguageModel::make_stack(const std::vector<LmLayerWe
 }
 
 std::unique_ptr<LmSequence> CpuLanguageModel::create_sequence(std::shared_ptr<const LmPrefix> prefix, int max_rows) {
-  if (max_rows < 1 || max_rows > config_.max_positions)
-    throw Error("bad_request", "A sequence may hold 1 to " + std::to_string(config_.max_positions) + " rows, not " + std::to_string(max_rows));
+  check_capacity(config_, max_rows);
   const auto* shared = static_cast<const Prefix*>(prefix.get());
   auto sequence = std::make_unique<Sequence>(shared ? shared->cache.fork(shared->rows()) : KvCache(global_kv_), config_, max_rows);
   if (shared) {
@@ -103,17 +102,6 @@ std::unique_ptr<LmSequence> CpuLanguageModel::create_sequence(std::shared_ptr<co
 std::shared_ptr<const LmPrefix> CpuLanguageModel::freeze(LmSequence& sequence) {
   const auto& own = static_cast<Sequence&>(sequence);
   return std::make_shared<Prefix>(own.cache.fork(own.row_count), own.row_count, own.hidden);
-}
-
-void CpuLanguageModel::check_row(const int32_t* row) const {
-  if (row[0] < 0 || row[0] >= config_.vocab_size)
-    throw Error("bad_request", "Text id " + std::to_string(row[0]) + " is outside of the vocabulary of " + std::to_string(config_.vocab_size));
-  for (int k = 0; k < config_.n_vq; k++) {
-    const int code = row[1 + k];
-    if (code != config_.audio_pad_id && (code < 0 || code >= config_.codebook_sizes[k]))
-      throw Error("bad_request", "Code " + std::to_string(code) + " of codebook " + std::to_string(k) + " is outside of 0.." +
-                                     std::to_string(config_.codebook_sizes[k] - 1) + " and not the padding code " + std::to_string(config_.audio_pad_id));
-  }
 }
 
 void CpuLanguageModel::embed(const int32_t* row, float* out, float* code) const {
@@ -157,14 +145,7 @@ void CpuLanguageModel::run_global(const std::vector<GlobalRow>& batch) {
 
 void CpuLanguageModel::prefill(std::span<PrefillItem> items) {
   const int width = config_.row_width();
-  for (const PrefillItem& item : items) {
-    const auto& sequence = static_cast<const Sequence&>(*item.sequence);
-    if (sequence.frame_count > 0) throw Error("bad_request", "A prompt cannot grow after the first frame");
-    if (sequence.row_count + item.n_rows > sequence.max_rows)
-      throw Error("bad_request", "The prompt has " + std::to_string(sequence.row_count + item.n_rows) + " rows but its sequence was made for " +
-                                     std::to_string(sequence.max_rows));
-    for (int i = 0; i < item.n_rows; i++) check_row(item.rows + static_cast<size_t>(i) * width);
-  }
+  for (const PrefillItem& item : items) check_prompt(config_, item, static_cast<const Sequence&>(*item.sequence).max_rows);
   std::vector<GlobalRow> batch;
   for (const PrefillItem& item : items) {
     for (int i = 0; i < item.n_rows; i++) {
@@ -180,10 +161,8 @@ void CpuLanguageModel::step(std::span<FrameItem> items) {
   std::vector<GlobalRow> batch;
   for (FrameItem& item : items) {
     auto& sequence = static_cast<Sequence&>(*item.sequence);
-    if (sequence.row_count == 0) throw Error("bad_request", "A frame needs a prompt first");
+    check_step(sequence, !sequence.pending.empty(), sequence.max_rows);
     if (sequence.pending.empty()) continue;
-    if (sequence.row_count >= sequence.max_rows)
-      throw Error("bad_request", "The sequence is full: it was made for " + std::to_string(sequence.max_rows) + " rows");
     batch.push_back({&sequence, sequence.pending.data(), nullptr});
     if (batch.size() == kMaxBatchRows) run_global(batch), batch.clear();
   }

@@ -45,7 +45,6 @@ class CpuLanguageModel final : public LanguageModel {
   };
 
   Stack make_stack(const std::vector<LmLayerWeights>& layers, const Tensor& norm_w, const Tensor& norm_b, Precision precision);
-  void check_row(const int32_t* row) const;
   void embed(const int32_t* row, float* out, float* scratch) const;
   void run_global(const std::vector<GlobalRow>& batch);
   void run_local(std::span<FrameItem> items);

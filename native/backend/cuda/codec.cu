@@ -1,11 +1,9 @@
 #include "backend/cuda/codec.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <string>
 
-#include "model/error.h"
+#include "backend/contract.h"
 
 namespace sonant::cuda {
 
@@ -198,14 +196,7 @@ void CudaCodec<T>::prepare_encoder() {
   quantiser->in = Matrix<float>(in.weight.data(), in.rows, in.cols, stream_, bytes);
   quantiser->in_bias = to_device(in.bias, stream_);
   for (size_t b = 0; b < weights_.books.size(); b++) {
-    std::vector<float> unit = weights_.books[b];
-    for (int row = 0; row < config_.codebook_size; row++) {
-      float* entry = unit.data() + static_cast<size_t>(row) * config_.codebook_dim;
-      float norm = 0;
-      for (int i = 0; i < config_.codebook_dim; i++) norm += entry[i] * entry[i];
-      norm = std::max(std::sqrt(norm), 1e-12f);
-      for (int i = 0; i < config_.codebook_dim; i++) entry[i] /= norm;
-    }
+    const std::vector<float> unit = unit_entries(weights_.books[b], config_.codebook_dim);
     const FoldedLinear &book_in = weights_.book_in[b], &book_out = weights_.book_out[b];
     quantiser->books.push_back({to_device(book_in.weight, stream_), to_device(book_in.bias, stream_), to_device(unit, stream_),
                                 to_device(weights_.books[b], stream_), to_device(book_out.weight, stream_), to_device(book_out.bias, stream_)});
@@ -223,19 +214,9 @@ void CudaCodec<T>::prepare_encoder() {
 }
 
 template <class T>
-void CudaCodec<T>::check_codes(const int32_t* codes, int n_frames, int n_books) const {
-  if (n_books < 1 || n_books > config_.n_codebooks)
-    throw Error("bad_request", "Decoding takes 1 to " + std::to_string(config_.n_codebooks) + " codebooks, not " + std::to_string(n_books));
-  for (int64_t i = 0; i < static_cast<int64_t>(n_frames) * n_books; i++)
-    if (codes[i] < 0 || codes[i] >= config_.codebook_size)
-      throw Error("bad_request", "Code " + std::to_string(codes[i]) + " of codebook " + std::to_string(i % n_books) + " is outside of 0.." +
-                                     std::to_string(config_.codebook_size - 1));
-}
-
-template <class T>
 void CudaCodec<T>::dequantize(const int32_t* codes, int n_frames, int n_books, float* latent) {
   use_device(device_);
-  check_codes(codes, n_frames, n_books);
+  check_codes(config_, codes, n_frames, n_books);
   for (int at = 0; at < n_frames; at += kMaxStreams) {
     const int m = std::min(kMaxStreams, n_frames - at);
     for (int i = 0; i < m; i++) {
@@ -253,19 +234,8 @@ void CudaCodec<T>::dequantize(const int32_t* codes, int n_frames, int n_books, f
 template <class T>
 void CudaCodec<T>::decode(std::span<DecodeItem> items) {
   use_device(device_);
-  int longest = 0;
-  for (const DecodeItem& item : items) {
-    check_codes(item.codes, item.n_frames, item.n_books);
-    longest = std::max(longest, item.n_frames);
-  }
-  for (int frame = 0; frame < longest; frame++) {
-    std::vector<DecodeItem*> batch;
-    for (DecodeItem& item : items) {
-      if (frame < item.n_frames) batch.push_back(&item);
-      if (batch.size() == kMaxStreams) decode_frame(batch, frame), batch.clear();
-    }
-    if (!batch.empty()) decode_frame(batch, frame);
-  }
+  for (const DecodeItem& item : items) check_codes(config_, item.codes, item.n_frames, item.n_books);
+  by_frames(items, kMaxStreams, [&](const std::vector<DecodeItem*>& batch, int frame) { decode_frame(batch, frame); });
 }
 
 template <class T>
@@ -310,16 +280,7 @@ template <class T>
 void CudaCodec<T>::encode(std::span<EncodeItem> items) {
   use_device(device_);
   prepare_encoder();
-  int longest = 0;
-  for (const EncodeItem& item : items) longest = std::max(longest, item.n_frames);
-  for (int frame = 0; frame < longest; frame++) {
-    std::vector<EncodeItem*> batch;
-    for (EncodeItem& item : items) {
-      if (frame < item.n_frames) batch.push_back(&item);
-      if (batch.size() == kMaxEncoders) encode_frame(batch, frame), batch.clear();
-    }
-    if (!batch.empty()) encode_frame(batch, frame);
-  }
+  by_frames(items, kMaxEncoders, [&](const std::vector<EncodeItem*>& batch, int frame) { encode_frame(batch, frame); });
 }
 
 template <class T>

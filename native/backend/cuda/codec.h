@@ -83,7 +83,6 @@ class CudaCodec final : public Codec {
   size_t weight_bytes() const { return weight_bytes_; }
 
  private:
-  void check_codes(const int32_t* codes, int n_frames, int n_books) const;
   void make_tables();
   void prepare_encoder();
   void decode_frame(const std::vector<DecodeItem*>& items, int frame);

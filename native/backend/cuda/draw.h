@@ -3,8 +3,8 @@
 // probabilities fp64, so that a draw differs from the CPU's only where two scores do.
 #pragma once
 
+#include "backend/cuda/outputs.h"
 #include "backend/cuda/product.h"
-#include "backend/cuda/rows.h"
 
 namespace sonant::cuda {
 
@@ -225,15 +225,8 @@ __global__ void __launch_bounds__(kDrawThreads) draw_kernel(DrawArgs args) {
   if (!args.qkv) return;
   const float* from = args.qkv + static_cast<size_t>(code == args.pad ? 0 : code) * 3 * args.d;
   T* page = static_cast<T*>(args.pages[item]);
-  for (int feature = 2 * threadIdx.x; feature < 3 * args.d; feature += 2 * kDrawThreads) {
-    const int part = feature / args.d, within = feature % args.d, head = within / args.layout.head_dim, dim = within % args.layout.head_dim;
-    if (part == 0) {
-      store_pair(args.q + static_cast<size_t>(item) * args.d + within, from[feature], from[feature + 1]);
-    } else {
-      const size_t place = part == 1 ? args.layout.key<T>(args.position, dim) : args.layout.value(args.position, dim);
-      store_pair(page + args.layout.head(0, head) + place, from[feature], from[feature + 1]);
-    }
-  }
+  for (int feature = 2 * threadIdx.x; feature < 3 * args.d; feature += 2 * kDrawThreads)
+    store_qkv(QkvPlace(feature, args.layout), args.layout, 0, args.position, args.q + static_cast<size_t>(item) * args.d, page, from[feature], from[feature + 1]);
 }
 
 }  // namespace sonant::cuda

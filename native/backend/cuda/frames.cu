@@ -1,8 +1,8 @@
 // Frames of the CUDA language model: the last frames' rows through the global transformer, then decisions and codes.
 #include <algorithm>
 
+#include "backend/contract.h"
 #include "backend/cuda/language_model_state.h"
-#include "model/error.h"
 
 namespace sonant::cuda {
 
@@ -11,9 +11,7 @@ void CudaLanguageModel<T>::step(std::span<FrameItem> items) {
   use_device(device_);
   for (const FrameItem& item : items) {
     const auto& sequence = static_cast<const Sequence&>(*item.sequence);
-    if (sequence.row_count == 0) throw Error("bad_request", "A frame needs a prompt first");
-    if (!sequence.pending.empty() && sequence.row_count >= sequence.max_rows)
-      throw Error("bad_request", "The sequence is full: it was made for " + std::to_string(sequence.max_rows) + " rows");
+    check_step(sequence, !sequence.pending.empty(), sequence.max_rows);
   }
   for (size_t at = 0; at < items.size(); at += kMaxRows) {
     const auto part = items.subspan(at, std::min<size_t>(kMaxRows, items.size() - at));

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "backend/contract.h"
 #include "backend/cuda/language_model_state.h"
 #include "model/error.h"
 
@@ -121,8 +122,7 @@ void CudaLanguageModel<T>::reserve_rows(Sequence& sequence, int rows) {
 template <class T>
 std::unique_ptr<LmSequence> CudaLanguageModel<T>::create_sequence(std::shared_ptr<const LmPrefix> prefix, int max_rows) {
   use_device(device_);
-  if (max_rows < 1 || max_rows > config_.max_positions)
-    throw Error("bad_request", "A sequence may hold 1 to " + std::to_string(config_.max_positions) + " rows, not " + std::to_string(max_rows));
+  check_capacity(config_, max_rows);
   auto sequence = std::make_unique<Sequence>(*this, max_rows);
   const auto words = static_cast<size_t>(config_.n_vq) * history_words_;
   check(cudaMemsetAsync(history_.data() + sequence->slot * words, 0, words * sizeof(uint32_t), stream_), "clearing memory");
@@ -163,18 +163,6 @@ std::shared_ptr<const LmPrefix> CudaLanguageModel<T>::freeze(LmSequence& sequenc
                         cudaMemcpyDeviceToDevice, stream_), "a copy on the GPU");
   prefix->size = prefix->pages.size() * pages_.page_bytes() + prefix->hidden.bytes();
   return prefix;
-}
-
-template <class T>
-void CudaLanguageModel<T>::check_row(const int32_t* row) const {
-  if (row[0] < 0 || row[0] >= config_.vocab_size)
-    throw Error("bad_request", "Text id " + std::to_string(row[0]) + " is outside of the vocabulary of " + std::to_string(config_.vocab_size));
-  for (int k = 0; k < config_.n_vq; k++) {
-    const int code = row[1 + k];
-    if (code != config_.audio_pad_id && (code < 0 || code >= config_.codebook_sizes[static_cast<size_t>(k)]))
-      throw Error("bad_request", "Code " + std::to_string(code) + " of codebook " + std::to_string(k) + " is outside of 0.." +
-                                     std::to_string(config_.codebook_sizes[static_cast<size_t>(k)] - 1) + " and not the padding code " + std::to_string(config_.audio_pad_id));
-  }
 }
 
 // The embeddings of `m` rows through all blocks, and the last hidden states into their slots.
@@ -238,14 +226,7 @@ template <class T>
 void CudaLanguageModel<T>::prefill(std::span<PrefillItem> items) {
   use_device(device_);
   const int width = config_.row_width();
-  for (const PrefillItem& item : items) {
-    const auto& sequence = static_cast<const Sequence&>(*item.sequence);
-    if (sequence.frame_count > 0) throw Error("bad_request", "A prompt cannot grow after the first frame");
-    if (sequence.row_count + item.n_rows > sequence.max_rows)
-      throw Error("bad_request", "The prompt has " + std::to_string(sequence.row_count + item.n_rows) + " rows but its sequence was made for " +
-                                     std::to_string(sequence.max_rows));
-    for (int i = 0; i < item.n_rows; i++) check_row(item.rows + static_cast<size_t>(i) * width);
-  }
+  for (const PrefillItem& item : items) check_prompt(config_, item, static_cast<const Sequence&>(*item.sequence).max_rows);
   std::vector<GlobalRow> batch;
   for (const PrefillItem& item : items)
     for (int i = 0; i < item.n_rows; i++) {

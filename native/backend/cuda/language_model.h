@@ -43,7 +43,6 @@ class CudaLanguageModel final : public LanguageModel {
   };
 
   void make_tables();
-  void check_row(const int32_t* row) const;
   void reserve_rows(Sequence& sequence, int rows);
   void set_page(int slot, int index, const Page& page);
   void run_global(const std::vector<GlobalRow>& batch, bool recorded);

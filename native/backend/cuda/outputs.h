@@ -69,6 +69,14 @@ __device__ inline void turn(const QkvPlace& place, int64_t position, const float
   if (place.part == 0) a *= scale, b *= scale;
 }
 
+// A pair into its row of queries [d], or its slot of a page.
+template <class T>
+__device__ inline void store_qkv(const QkvPlace& place, const CacheLayout& layout, int layer, int slot, float* q, T* page, float a, float b) {
+  if (place.part == 0) return store_pair(q + place.head * layout.head_dim + place.dim, a, b);
+  T* at = page + layout.head(layer, place.head);
+  store_pair(at + (place.part == 1 ? layout.key<T>(slot, place.dim) : layout.value(slot, place.dim)), a, b);
+}
+
 // Queries, keys and values: the first two rotated by the row's position, queries scaled and kept
 // for the attention that follows, keys and values put into the row's cache.
 template <class T>
@@ -87,10 +95,8 @@ struct StoreQkv {
     const QkvPlace place(feature, layout);
     const int64_t position = rows.position(row);
     turn(place, position, frequencies, scale, a, b);
-    if (place.part == 0) return store_pair(q + static_cast<size_t>(row) * ld + feature, a, b);
-    T* at = static_cast<T*>(rows.page(row, position / kPageRows)) + layout.head(layer, place.head);
-    const int slot = static_cast<int>(position % kPageRows);
-    store_pair(at + (place.part == 1 ? layout.key<T>(slot, place.dim) : layout.value(slot, place.dim)), a, b);
+    T* page = static_cast<T*>(rows.page(row, position / kPageRows));
+    store_qkv(place, layout, layer, static_cast<int>(position % kPageRows), q + static_cast<size_t>(row) * ld, page, a, b);
   }
 };
 

@@ -1,24 +1,18 @@
 #include "backend/cuda/pack.h"
 
-#include <cstring>
 #include <string>
 
+#include "model/convert.h"
 #include "model/error.h"
 
 namespace sonant::cuda {
 
 namespace {
 
-uint16_t to_bits(float f) {
-  uint32_t x;
-  std::memcpy(&x, &f, 4);
-  return static_cast<uint16_t>((x + 0x7fffu + ((x >> 16) & 1)) >> 16);
-}
-
 void convert(const std::vector<float>& from, std::vector<float>& to) { to = from; }
 void convert(const std::vector<float>& from, std::vector<bf16>& to) {
   to.resize(from.size());
-  for (size_t i = 0; i < from.size(); i++) to[i].bits = to_bits(from[i]);
+  f32_to_bf16(from.data(), from.size(), reinterpret_cast<std::byte*>(to.data()));
 }
 
 std::vector<float> floats(const Tensor& tensor) {
@@ -31,6 +25,8 @@ std::vector<float> floats(const Tensor& tensor) {
 // outputs 2 g and 2 g + 1, and of each block inputs 8 t to 8 t + 7: the first four in the first half.
 std::vector<bf16> pack(const float* rows, const PackedMatrix& w) {
   std::vector<bf16> out(static_cast<size_t>(w.tiles()) * w.blocks() * 2 * kWarp * 8);
+  std::vector<bf16> narrow(static_cast<size_t>(w.n) * w.k);
+  f32_to_bf16(rows, narrow.size(), reinterpret_cast<std::byte*>(narrow.data()));
   size_t at = 0;
   for (int tile = 0; tile < w.tiles(); tile++)
     for (int block = 0; block < w.blocks(); block++)
@@ -40,7 +36,7 @@ std::vector<bf16> pack(const float* rows, const PackedMatrix& w) {
             for (int output = 0; output < 2; output++)
               for (int i = 0; i < 2; i++) {
                 const int n = tile * kTileN + 2 * (lane / 4) + output, k = block * kBlockK + 8 * (lane % 4) + 4 * half + 2 * pair + i;
-                out[at++].bits = n < w.n && k < w.k ? to_bits(rows[static_cast<size_t>(n) * w.k + k]) : 0;
+                out[at++] = n < w.n && k < w.k ? narrow[static_cast<size_t>(n) * w.k + k] : bf16{0};
               }
   return out;
 }
