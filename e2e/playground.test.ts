@@ -1,7 +1,6 @@
-/** The playground as a designer uses it, on the real server and engine: from the first visit to a blind comparison. */
-import type { Browser } from "playwright";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, startBrowser, startServer } from "./house.ts";
+import { describe, expect, it } from "vitest";
+import { startBrowser, startServer } from "./house.ts";
+import { openHouse } from "./journey.ts";
 import {
   overflow,
   shoot,
@@ -15,27 +14,11 @@ import {
 
 const LONG = "This sentence is long enough to be stopped in the middle. ".repeat(30);
 
-let server: RunningServer;
-let browser: Browser;
-let open: Visit[] = [];
-
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startServer(), startBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-afterEach(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  open = [];
-});
+const house = openHouse();
 
 async function arrive(options?: Parameters<typeof visit>[2]): Promise<Visit> {
-  const arrived = await visit(browser, server.url, options);
-  open.push(arrived);
+  const arrived = await visit(house.browser, house.server.url, options);
+  house.visits.push(arrived);
   return arrived;
 }
 
@@ -97,9 +80,9 @@ describe("takes", () => {
   });
 
   it("leave the worklet as the server sent them, to the last sample", async () => {
-    const context = await browser.newContext();
-    open.push({ context, page: await context.newPage(), errors: [] });
-    const { page } = open[0] as Visit;
+    const context = await house.browser.newContext();
+    house.visits.push({ context, page: await context.newPage(), errors: [] });
+    const { page } = house.visits[0] as Visit;
     await page.addInitScript(() => {
       const heard: Float32Array[] = [];
       Object.assign(window, { heard });
@@ -114,12 +97,12 @@ describe("takes", () => {
         }
       };
     });
-    await page.goto(server.url);
+    await page.goto(house.server.url);
     await page.locator("[role=option]").first().waitFor();
     const text = "Nothing is lost on the way to the loudspeaker.";
     await speakAndWait(page, text, 11);
     await page.waitForFunction(() => document.querySelector("[aria-label=Pause]") === null);
-    const answer = await fetch(`${server.url}/v1/audio/speech`, {
+    const answer = await fetch(`${house.server.url}/v1/audio/speech`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ input: text, seed: 11, response_format: "pcm", channels: 2 }),
@@ -151,7 +134,7 @@ describe("takes", () => {
     await takes(page, "stopped").waitFor();
     await page.getByText(/confirmed the stop after \d+ ms/).waitFor();
     await expect
-      .poll(async () => (await (await fetch(`${server.url}/load`)).json()).server_load)
+      .poll(async () => (await (await fetch(`${house.server.url}/load`)).json()).server_load)
       .toBe(0);
     await shoot(page, "playground-stopped-desktop-light");
     await page.getByRole("article").getByRole("button", { name: "Play", exact: true }).click();
@@ -207,8 +190,8 @@ describe("sharing", () => {
     await page.locator("[role=option]").nth(2).click();
     await page.getByRole("button", { name: "Copy link" }).click();
     const link = await page.evaluate(() => navigator.clipboard.readText());
-    const other = await visit(browser, link);
-    open.push(other);
+    const other = await visit(house.browser, link);
+    house.visits.push(other);
     await other.page.getByText("The set-up of the link was restored.").waitFor();
     expect(await other.page.getByLabel("Text to speak").inputValue()).toBe(
       "From one to the other: 世界.",
@@ -283,8 +266,8 @@ describe("blind compare", () => {
 describe("when things go wrong", () => {
   it("the page says that the server is gone, plays what is finished, and comes back by itself", async () => {
     const own = await startServer();
-    const here = await visit(browser, own.url);
-    open.push(here);
+    const here = await visit(house.browser, own.url);
+    house.visits.push(here);
     const { page } = here;
     await speakAndWait(page, "Still here.", 1);
     expect(await own.stop()).toBe(0);
@@ -297,8 +280,8 @@ describe("when things go wrong", () => {
 
   it("a take whose connection breaks says so on its card, and keeps what it has", async () => {
     const own = await startServer();
-    const here = await visit(browser, own.url);
-    open.push(here);
+    const here = await visit(house.browser, own.url);
+    house.visits.push(here);
     const { page } = here;
     await page.getByLabel("Text to speak").fill(LONG);
     await speakButton(page).click();
@@ -329,7 +312,7 @@ describe("when things go wrong", () => {
         }, 300);
       });
       const isHeldBack = page.waitForEvent("console", (message) => message.text() === "held back");
-      await page.goto(server.url);
+      await page.goto(house.server.url);
       await isHeldBack;
       await page.keyboard.press("Space");
       await waitForSound(page);
@@ -359,7 +342,7 @@ describe("on a phone", () => {
 describe("the server", () => {
   it("ends cleanly when told to, even while it speaks to a page", async () => {
     const own = await startServer();
-    const { page, context } = await visit(browser, own.url);
+    const { page, context } = await visit(house.browser, own.url);
     await page.getByLabel("Text to speak").fill(LONG);
     await speakButton(page).click();
     await waitForSound(page);

@@ -1,31 +1,15 @@
 /** The voices beside the script: their order, judging them by keyboard, finding one, and a new one from a dropped file. */
-import type { Browser, Page } from "playwright";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, startBrowser, startServer } from "./house.ts";
+import type { Page } from "playwright";
+import { describe, expect, it } from "vitest";
+import { openHouse } from "./journey.ts";
 import { shoot, type Visit, visit } from "./playground-page.ts";
 import { addPanel, dropFile } from "./voices-page.ts";
 
-let server: RunningServer;
-let browser: Browser;
-let open: Visit[] = [];
-
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startServer(), startBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-afterEach(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  open = [];
-});
+const house = openHouse();
 
 async function arrive(options?: Parameters<typeof visit>[2]): Promise<Visit> {
-  const arrived = await visit(browser, server.url, options);
-  open.push(arrived);
+  const arrived = await visit(house.browser, house.server.url, options);
+  house.visits.push(arrived);
   return arrived;
 }
 
@@ -35,7 +19,7 @@ const names = (page: Page) => page.locator("[role=option] .truncate.font-medium"
 describe("voices", () => {
   it("stand in the order of their pitch, the lowest first, or of their names", async () => {
     const { page } = await arrive();
-    const { presets } = await (await fetch(`${server.url}/v1/audio/voices`)).json();
+    const { presets } = await (await fetch(`${house.server.url}/v1/audio/voices`)).json();
     type Preset = { display_name: string; pitch_hz: number };
     const byPitch = (presets as Preset[]).toSorted((a, b) => a.pitch_hz - b.pitch_hz);
     expect(await names(page)).toEqual(byPitch.map(({ display_name }) => display_name));
@@ -101,7 +85,7 @@ describe("a file over the playground", () => {
 
   it("opens the panel where voices are made, with what was dropped", async () => {
     const { page, errors } = await arrive();
-    const answer = await fetch(`${server.url}/v1/audio/speech`, {
+    const answer = await fetch(`${house.server.url}/v1/audio/speech`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({
@@ -111,7 +95,7 @@ describe("a file over the playground", () => {
       }),
     });
     await dropFile(page, "Ada_Example.wav", Buffer.from(await answer.arrayBuffer()));
-    await page.waitForURL(`${server.url}/voices#add`);
+    await page.waitForURL(`${house.server.url}/voices#add`);
     await page.getByRole("heading", { name: "Check-up" }).waitFor();
     const name = addPanel(page).getByLabel("Name", { exact: true });
     expect(await name.inputValue()).toBe("Ada Example");
@@ -121,7 +105,7 @@ describe("a file over the playground", () => {
   it("that is no sound is refused there, beside the choice of another one", async () => {
     const { page } = await arrive();
     await dropFile(page, "notes.wav", Buffer.from("no"));
-    await page.waitForURL(`${server.url}/voices#add`);
+    await page.waitForURL(`${house.server.url}/voices#add`);
     const report = addPanel(page).getByRole("alert").filter({ hasText: "cannot decode" });
     await report.getByText("Choose another file").waitFor();
     await report.getByText("Code unreadable").waitFor();

@@ -1,31 +1,19 @@
 /** The API page as a developer uses it: reads, tries every transport, and copies what works; also where a key is asked for. */
-import type { Browser, Locator, Page } from "playwright";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, startBrowser, startServer } from "./house.ts";
+import type { Locator, Page } from "playwright";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type RunningServer, startServer } from "./house.ts";
+import { openHouse } from "./journey.ts";
 import { isTooWide, lookInBothThemes, PHONE, visitPage } from "./page-visit.ts";
 import type { Visit } from "./playground-page.ts";
 
-let server: RunningServer;
-let browser: Browser;
-let open: Visit[] = [];
+const house = openHouse();
 
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startServer(), startBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-afterEach(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  open = [];
-});
-
-async function arrive(options?: Parameters<typeof visitPage>[2], url = server.url): Promise<Visit> {
-  const arrived = await visitPage(browser, `${url}/api`, options);
-  open.push(arrived);
+async function arrive(
+  options?: Parameters<typeof visitPage>[2],
+  url = house.server.url,
+): Promise<Visit> {
+  const arrived = await visitPage(house.browser, `${url}/api`, options);
+  house.visits.push(arrived);
   return arrived;
 }
 
@@ -190,7 +178,7 @@ describe("trying it", () => {
       await trial(page).getByRole("button", { name: "Cancel" }).click();
       await outcome(page, "cancelled").waitFor();
       await expect
-        .poll(async () => (await (await fetch(`${server.url}/load`)).json()).server_load)
+        .poll(async () => (await (await fetch(`${house.server.url}/load`)).json()).server_load)
         .toBe(0);
     }
   });
@@ -218,7 +206,7 @@ describe("trying it", () => {
     await trial(page).getByRole("button", { name: "TypeScript" }).click();
     expect(await code("TypeScript").textContent()).toContain("Read me.");
     await trial(page).getByText("Stream", { exact: true }).click();
-    expect(await code("TypeScript").textContent()).toContain(`baseURL: "${server.url}/v1"`);
+    expect(await code("TypeScript").textContent()).toContain(`baseURL: "${house.server.url}/v1"`);
   });
 });
 

@@ -1,33 +1,21 @@
 /** The status page as an operator uses it: at rest, under load, while the server starts and when it is gone. */
-import type { Browser, Page } from "playwright";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, startBrowser, startServer } from "./house.ts";
+import type { Page } from "playwright";
+import { describe, expect, it } from "vitest";
+import { startServer } from "./house.ts";
+import { openHouse } from "./journey.ts";
 import { isTooWide, lookInBothThemes, PHONE, visitPage } from "./page-visit.ts";
 import type { Visit } from "./playground-page.ts";
 
 const LONG = "This sentence is spoken while somebody looks at the gauges. ".repeat(20);
 
-let server: RunningServer;
-let browser: Browser;
-let open: Visit[] = [];
+const house = openHouse();
 
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startServer(), startBrowser()]);
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-afterEach(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  open = [];
-});
-
-async function arrive(options?: Parameters<typeof visitPage>[2], url = server.url): Promise<Visit> {
-  const arrived = await visitPage(browser, `${url}/status`, options);
-  open.push(arrived);
+async function arrive(
+  options?: Parameters<typeof visitPage>[2],
+  url = house.server.url,
+): Promise<Visit> {
+  const arrived = await visitPage(house.browser, `${url}/status`, options);
+  house.visits.push(arrived);
   return arrived;
 }
 
@@ -56,7 +44,7 @@ describe("a server that is ready", () => {
       .first()
       .waitFor();
     const text = (await facts.textContent()) ?? "";
-    const version = await (await fetch(`${server.url}/version`)).json();
+    const version = await (await fetch(`${house.server.url}/version`)).json();
     for (const known of [version.model, version.config_sha256, version.engine.description]) {
       expect(text).toContain(known);
     }
@@ -68,7 +56,7 @@ describe("a server that is ready", () => {
     const { page } = await arrive();
     await verdict(page, "ready").waitFor();
     const stop = new AbortController();
-    const answer = await speak(server.url, LONG, stop.signal);
+    const answer = await speak(house.server.url, LONG, stop.signal);
     const reading = answer.arrayBuffer().catch(() => undefined);
     await gauge(page, "speaking")
       .getByText(/^[1-9]\d* of \d+$/)
@@ -81,7 +69,7 @@ describe("a server that is ready", () => {
     await gauge(page, "speaking")
       .getByText(/^0 of \d+$/)
       .waitFor();
-    await (await speak(server.url, "A short one, to the end.")).arrayBuffer();
+    await (await speak(house.server.url, "A short one, to the end.")).arrayBuffer();
     await gauge(page, "ttfp")
       .getByText(/\d ms$/)
       .first()
@@ -112,7 +100,7 @@ describe("a server that is ready", () => {
   it("counts what went wrong, and leads to what can be done about it", async () => {
     const { page } = await arrive();
     await verdict(page, "ready").waitFor();
-    for (let i = 0; i < 2; i++) await (await speak(server.url, "   ")).text();
+    for (let i = 0; i < 2; i++) await (await speak(house.server.url, "   ")).text();
     const row = page.getByTestId("errors").getByRole("row", { name: /input_empty/ });
     await row.waitFor();
     await expect.poll(() => row.textContent()).toMatch(/input_empty2/);
