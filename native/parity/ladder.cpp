@@ -26,7 +26,7 @@ struct Tolerances {
 Tolerances tolerances(Precision precision) {
   switch (precision) {
     case Precision::kFp32: return {1e-4, 1e-4, 1e-5};
-    case Precision::kBf16: return {1e-2, 1e-2, 2e-2};
+    case Precision::kBf16: return {1.2e-2, 1.2e-2, 2e-2};
     case Precision::kInt8: return {5e-2, 5e-2, 4e-2};
   }
   return {};

@@ -1,7 +1,10 @@
 // Attention of a few rows of one stream to the keys in their cache. The keys are seen in chunks of a
-// page, one key a lane; chunk c belongs to part c % kParts, each part runs through its chunks in
-// order, and the parts are put together in order. So a row's result depends on its position alone:
-// not on its neighbours, not on how a prompt was cut.
+// page; chunk c belongs to part c % kParts, each part runs through its chunks in order, and the parts
+// are put together in order. So a row's result depends on its position alone: not on its neighbours,
+// not on how a prompt was cut.
+//
+// In bf16 the tensor cores multiply up to 16 rows at a time, sums in fp32; in fp32, for parity, a lane
+// sees one key.
 #pragma once
 
 #include "backend/cuda/rows.h"
@@ -9,6 +12,10 @@
 namespace sonant::cuda {
 
 constexpr int kParts = 8;
+constexpr float kLog2E = 1.44269504088896341f;
+// Rows of a tile.
+template <class T>
+constexpr int kTileSize = sizeof(T) == 2 ? 16 : 8;
 
 // Tiles of consecutive rows of one stream.
 struct Tiles {
@@ -16,116 +23,272 @@ struct Tiles {
   int size = 1;
 };
 
-template <int R>
-struct PartSums {
-  float most[R], total[R];
+// Where in shared memory the parts of a tile come together.
+template <class T, int HD>
+struct TileParts {
+  float *sums, *totals;  // [kParts][rows][HD], [kParts][rows][2]: most, total
+  int rows;
+
+  __host__ __device__ static constexpr size_t bytes(int rows) { return sizeof(float) * static_cast<size_t>(kParts) * rows * (HD + 2); }
+  __device__ TileParts(float* at, int rows_) : sums(at), totals(at + static_cast<size_t>(kParts) * rows_ * HD), rows(rows_) {}
+  __device__ float* sum(int part, int row) const { return sums + static_cast<size_t>(part * rows + row) * HD; }
+  __device__ void put_total(int part, int row, float most, float total) const {
+    totals[(part * rows + row) * 2] = most;
+    totals[(part * rows + row) * 2 + 1] = total;
+  }
+  // The parts of two neighbouring values, put together.
+  __device__ float2 merge(int row, int dim) const {
+    float most = -INFINITY, total = 0, a = 0, b = 0;
+    for (int p = 0; p < kParts; p++) most = fmaxf(most, totals[(p * rows + row) * 2]);
+#pragma unroll
+    for (int p = 0; p < kParts; p++) {
+      const float theirs = totals[(p * rows + row) * 2];
+      const float factor = theirs == -INFINITY ? 0.0f : sizeof(T) == 2 ? exp2f(theirs - most) : expf(theirs - most);
+      total += totals[(p * rows + row) * 2 + 1] * factor;
+      a = fmaf(sum(p, row)[dim], factor, a);
+      b = fmaf(sum(p, row)[dim + 1], factor, b);
+    }
+    return make_float2(a / total, b / total);
+  }
 };
 
-// One part for up to R rows. `q` [R][HD] is in shared memory, as is `weights` [R][32] of this warp alone; lane l
-// sums values of dims [l HD / 32, (l + 1) HD / 32).
-template <class T, int HD, int R>
-__device__ inline void attend_part(const Rows& rows, const CacheLayout& layout, int layer, int head, int row0, int count, const float* q, float* weights,
-                                   int part, int parts, PartSums<R>& sums, float (&sum)[R][HD / kWarp], int lane) {
-  constexpr int kDims = HD / kWarp;
-  int64_t position[R], first[R], from = 0, to = 0;
+// fp32: one part for up to R rows of a head.
+template <class T, int HD>
+class PartOfTile {
+ public:
+  static constexpr int R = kTileSize<T>, kDims = HD / kWarp;
+  static constexpr size_t kSharedBytes = sizeof(float) * R * (HD + kWarp);  // of a warp
+
+  // `shared` belongs to this warp. Lane l sums values of dims [l kDims, (l + 1) kDims).
+  __device__ void run(const Rows& rows, const CacheLayout& layout, int layer, int head, int row0, int count, const float* q, int ldq, int part, float* shared, int lane) {
+    float *queries = shared, *weights = shared + R * HD;
+    for (int e = lane; e < R * HD; e += kWarp) {
+      const int r = min(e / HD, count - 1), d = e % HD;
+      queries[e] = d < layout.head_dim ? q[static_cast<size_t>(row0 + r) * ldq + head * layout.head_dim + d] : 0.0f;
+    }
+    __syncwarp();
+    int64_t position[R], first[R];
 #pragma unroll
-  for (int r = 0; r < R; r++) {
-    const int64_t at = rows.position(row0 + min(r, count - 1));
-    position[r] = at;
-    first[r] = rows.first(at);
-    from = r == 0 ? first[r] : min(from, first[r]);
-    to = r == 0 ? at : max(to, at);
-    sums.most[r] = -INFINITY;
-    sums.total[r] = 0;
+    for (int r = 0; r < R; r++) {
+      position[r] = rows.position(row0 + min(r, count - 1));
+      first[r] = rows.first(position[r]);
+      most_[r] = -INFINITY, total_[r] = 0;
 #pragma unroll
-    for (int d = 0; d < kDims; d++) sum[r][d] = 0;
-  }
-  const int64_t first_chunk = from / kPageRows, last_chunk = to / kPageRows;
-  for (int64_t chunk = first_chunk + ((part - first_chunk) % parts + parts) % parts; chunk <= last_chunk; chunk += parts) {
-    const T* page = static_cast<const T*>(rows.page(row0, chunk)) + layout.head(layer, head);
-    float score[R] = {};
-    const int64_t key = chunk * kPageRows + lane;
-    if (key >= from && key <= to) {
+      for (int d = 0; d < kDims; d++) sum_[r][d] = 0;
+    }
+    const int64_t from = first[0], to = position[R - 1];
+    for (int64_t chunk = first_chunk(from, part); chunk <= to / kPageRows; chunk += kParts) {
+      const T* page = static_cast<const T*>(rows.page(row0, chunk)) + layout.head(layer, head);
+      float score[R] = {};
+      const int64_t key = chunk * kPageRows + lane;
+      if (key >= from && key <= to) {
 #pragma unroll
-      for (int d = 0; d < HD; d += kVector<T>) {
-        float k[kVector<T>];
-        unpack(page + static_cast<size_t>(d) * kPageRows + lane * kVector<T>, k);
+        for (int d = 0; d < HD; d += kVector<T>) {
+          float k[kVector<T>];
+          unpack(page + static_cast<size_t>(d) * kPageRows + lane * kVector<T>, k);
+#pragma unroll
+          for (int r = 0; r < R; r++)
+#pragma unroll
+            for (int i = 0; i < kVector<T>; i++) score[r] = fmaf(queries[r * HD + d + i], k[i], score[r]);
+        }
+      }
+#pragma unroll
+      for (int r = 0; r < R; r++) {
+        const bool seen = key >= first[r] && key <= position[r];
+        const float most = fmaxf(most_[r], warp_max(seen ? score[r] : -INFINITY));
+        const float keep = most_[r] == -INFINITY ? 0.0f : expf(most_[r] - most);
+        score[r] = seen ? expf(score[r] - most) : 0.0f;
+        total_[r] = total_[r] * keep + warp_sum(score[r]);
+        most_[r] = most;
+#pragma unroll
+        for (int d = 0; d < kDims; d++) sum_[r][d] *= keep;
+        weights[r * kWarp + lane] = score[r];
+      }
+      __syncwarp();
+      const T* values = page + static_cast<size_t>(kPageRows) * HD + lane * kDims;
+      const int begin = static_cast<int>(max(from - chunk * kPageRows, int64_t{0}));
+      const int end = static_cast<int>(min(to - chunk * kPageRows, int64_t{kPageRows - 1}));
+      for (int j = begin; j <= end; j++)
 #pragma unroll
         for (int r = 0; r < R; r++)
 #pragma unroll
-          for (int i = 0; i < kVector<T>; i++) score[r] = fmaf(q[r * HD + d + i], k[i], score[r]);
-      }
+          for (int d = 0; d < kDims; d++) sum_[r][d] = fmaf(weights[r * kWarp + j], to_float(values[static_cast<size_t>(j) * HD + d]), sum_[r][d]);
+      __syncwarp();  // the next chunk's weights take their place
     }
+  }
+
+  __device__ void put(const TileParts<T, HD>& parts, int part, int count, int lane) const {
 #pragma unroll
     for (int r = 0; r < R; r++) {
-      const bool seen = key >= first[r] && key <= position[r];
-      const float most = fmaxf(sums.most[r], warp_max(seen ? score[r] : -INFINITY));
-      const float keep = sums.most[r] == -INFINITY ? 0.0f : expf(sums.most[r] - most);
-      score[r] = seen ? expf(score[r] - most) : 0.0f;
-      sums.total[r] = sums.total[r] * keep + warp_sum(score[r]);
-      sums.most[r] = most;
+      if (r >= count) break;
 #pragma unroll
-      for (int d = 0; d < kDims; d++) sum[r][d] *= keep;
-      weights[r * kWarp + lane] = score[r];
+      for (int d = 0; d < kDims; d++) parts.sum(part, r)[lane * kDims + d] = sum_[r][d];
+      if (lane == 0) parts.put_total(part, r, most_[r], total_[r]);
     }
-    __syncwarp();
-    const T* values = page + static_cast<size_t>(kPageRows) * HD + lane * kDims;
-    const int begin = static_cast<int>(max(from - chunk * kPageRows, int64_t{0}));
-    const int end = static_cast<int>(min(to - chunk * kPageRows, int64_t{kPageRows - 1}));
-    for (int j = begin; j <= end; j++) {
-      float v[kDims];
-#pragma unroll
-      for (int d = 0; d < kDims; d++) v[d] = to_float(values[static_cast<size_t>(j) * HD + d]);
-#pragma unroll
-      for (int r = 0; r < R; r++)
-#pragma unroll
-        for (int d = 0; d < kDims; d++) sum[r][d] = fmaf(weights[r * kWarp + j], v[d], sum[r][d]);
-    }
-    __syncwarp();  // the next chunk's weights take their place
   }
-}
 
-// A block of 8 warps for a tile of up to R rows and one head. blockIdx = (tile, head).
-template <class T, int HD, int R>
+  // Row 0, when this part is all there is.
+  __device__ void store_row(T* out, int head_dim, int lane) const {
+#pragma unroll
+    for (int d = 0; d < kDims; d++)
+      if (lane * kDims + d < head_dim) out[lane * kDims + d] = sum_[0][d] / total_[0];
+  }
+
+  // The first chunk of a part from position `from` on.
+  __device__ static int64_t first_chunk(int64_t from, int part) {
+    const int64_t first = from / kPageRows;
+    return first + ((part - first) % kParts + kParts) % kParts;
+  }
+
+ private:
+  float most_[R], total_[R], sum_[R][kDims];
+};
+
+// bf16, with scores in powers of two. Of a lane 4 g + t, row g and row g + 8 of the tile; of a chunk's keys 8 t to 8 t + 7, so that its weights are
+// already where the product with the values wants them.
+template <int HD>
+class PartOfTile<bf16, HD> {
+ public:
+  static constexpr size_t kSharedBytes = 0;
+  static constexpr int kBlocks = HD / 32, kDimTiles = HD / 8;
+
+  __device__ void run(const Rows& rows, const CacheLayout& layout, int layer, int head, int row0, int count, const float* q, int ldq, int part, float*, int lane) {
+    const int g = lane / 4, t = lane % 4;
+    int64_t position[2], first[2];
+    uint32_t query[kBlocks][2][4];
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int row = row0 + min(g + 8 * h, count - 1);
+      position[h] = rows.position(row);
+      first[h] = rows.first(position[h]);
+      most_[h] = -INFINITY, total_[h] = 0;
+      const float* from = q + static_cast<size_t>(row) * ldq + head * layout.head_dim;
+#pragma unroll
+      for (int b = 0; b < kBlocks; b++)
+#pragma unroll
+        for (int pair = 0; pair < 4; pair++) {
+          const int d = b * 32 + 8 * t + 2 * pair;
+          query[b][pair / 2][pair % 2 * 2 + h] = d < layout.head_dim ? pack_bf16(from[d] * kLog2E, from[d + 1] * kLog2E) : 0;
+        }
+    }
+#pragma unroll
+    for (int d = 0; d < kDimTiles; d++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) sum_[d][i] = 0;
+    const int64_t from = rows.first(rows.position(row0)), to = rows.position(row0 + count - 1);
+    // Chunks that every row of the tile sees as a whole need no mask.
+    const int64_t whole_from = rows.first(to), whole_to = rows.position(row0);
+    const int64_t last = to / kPageRows;
+    int64_t chunk = PartOfTile<float, HD>::first_chunk(from, part);
+    const void* page = chunk <= last ? rows.page(row0, chunk) : nullptr;
+    for (; chunk <= last; chunk += kParts) {
+      const bf16* keys = static_cast<const bf16*>(page) + layout.head(layer, head);
+      const bf16* values = keys + static_cast<size_t>(kPageRows) * HD;
+      if (chunk + kParts <= last) page = rows.page(row0, chunk + kParts);
+      float score[4][4] = {};
+#pragma unroll
+      for (int j = 0; j < 4; j++) {
+        const int key = 8 * (g / 2) + 2 * j + g % 2;
+#pragma unroll
+        for (int b = 0; b < kBlocks; b++) {
+          const uint4 k = load16(keys + static_cast<size_t>(key) * HD + b * 32 + 8 * t);
+          multiply_add(score[j], query[b][0][0], query[b][0][1], query[b][0][2], query[b][0][3], k.x, k.y);
+          multiply_add(score[j], query[b][1][0], query[b][1][1], query[b][1][2], query[b][1][3], k.z, k.w);
+        }
+      }
+      uint4 value[kDimTiles];
+#pragma unroll
+      for (int d = 0; d < kDimTiles; d++) value[d] = load16(values + static_cast<size_t>(d * 8 + g) * kPageRows + 8 * t);
+      if (chunk * kPageRows < whole_from || chunk * kPageRows + kPageRows - 1 > whole_to) {
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+          const int below = static_cast<int>(first[h] - chunk * kPageRows), above = static_cast<int>(position[h] - chunk * kPageRows);
+#pragma unroll
+          for (int e = 0; e < 8; e++)
+            if (8 * t + e < below || 8 * t + e > above) score[e / 2][2 * h + e % 2] = -INFINITY;
+        }
+        // Slots past the last row may hold what another stream has left, and nothing times no number is no number.
+        const int end = static_cast<int>(min(to - chunk * kPageRows, int64_t{kPageRows})) - 8 * t;
+        const auto written = [&](int pair) { return 2 * pair < end ? 0xffffffffu : 2 * pair == end ? 0xffffu : 0u; };
+#pragma unroll
+        for (int d = 0; d < kDimTiles; d++) value[d].x &= written(0), value[d].y &= written(1), value[d].z &= written(2), value[d].w &= written(3);
+      }
+      uint32_t weights[2][4];
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        float most = most_[h];
+#pragma unroll
+        for (int e = 0; e < 8; e++) most = fmaxf(most, score[e / 2][2 * h + e % 2]);
+        most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1));
+        most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 2));
+        const float base = most == -INFINITY ? 0.0f : most;  // a row that has seen nothing yet
+        const float keep = exp2f(most_[h] - base);
+        float total = 0;
+#pragma unroll
+        for (int e = 0; e < 8; e++) {
+          float& at = score[e / 2][2 * h + e % 2];
+          at = exp2f(at - base);
+          total += at;
+        }
+        total += __shfl_xor_sync(kAllLanes, total, 1);
+        total += __shfl_xor_sync(kAllLanes, total, 2);
+        total_[h] = total_[h] * keep + total;
+        most_[h] = most;
+#pragma unroll
+        for (int d = 0; d < kDimTiles; d++) sum_[d][2 * h] *= keep, sum_[d][2 * h + 1] *= keep;
+#pragma unroll
+        for (int pair = 0; pair < 4; pair++) weights[pair / 2][pair % 2 * 2 + h] = pack_bf16(score[pair][2 * h], score[pair][2 * h + 1]);
+      }
+#pragma unroll
+      for (int d = 0; d < kDimTiles; d++) {
+        multiply_add(sum_[d], weights[0][0], weights[0][1], weights[0][2], weights[0][3], value[d].x, value[d].y);
+        multiply_add(sum_[d], weights[1][0], weights[1][1], weights[1][2], weights[1][3], value[d].z, value[d].w);
+      }
+    }
+  }
+
+  __device__ void put(const TileParts<bf16, HD>& parts, int part, int count, int lane) const {
+    const int g = lane / 4, t = lane % 4;
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int row = g + 8 * h;
+      if (row >= count) continue;
+#pragma unroll
+      for (int d = 0; d < kDimTiles; d++) store_pair(parts.sum(part, row) + d * 8 + 2 * t, sum_[d][2 * h], sum_[d][2 * h + 1]);
+      if (t == 0) parts.put_total(part, row, most_[h], total_[h]);
+    }
+  }
+
+  __device__ void store_row(bf16* out, int head_dim, int lane) const {
+    if (lane >= 4) return;
+#pragma unroll
+    for (int d = 0; d < kDimTiles; d++)
+      if (d * 8 + 2 * lane < head_dim) store_pair(out + d * 8 + 2 * lane, sum_[d][0] / total_[0], sum_[d][1] / total_[0]);
+  }
+
+ private:
+  float most_[2], total_[2], sum_[kDimTiles][4];
+};
+
+// A block of 8 warps for a tile and one head. blockIdx = (tile, head).
+template <class T, int HD>
 __global__ void __launch_bounds__(kParts* kWarp) attend_kernel(const float* q, int ldq, int m, Rows rows, Tiles tiles, CacheLayout layout, int layer, T* out, int ld_out) {
-  constexpr int kDims = HD / kWarp;
   SONANT_DYNAMIC_SHARED(shared);
-  auto* queries = reinterpret_cast<float*>(shared);          // [R][HD]
-  auto* parts = queries + R * HD;                            // [kParts][R][HD]
-  auto* totals = parts + kParts * R * HD;                    // [kParts][R][2]: most, total
-  auto* weights = totals + kParts * R * 2;                   // [kParts][R][32]
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, head = blockIdx.y;
+  await_previous();
   int row0 = blockIdx.x * tiles.size, count = min(tiles.size, m - row0);
   if (tiles.list) row0 = tiles.list[blockIdx.x].x, count = tiles.list[blockIdx.x].y;
-  for (int e = threadIdx.x; e < R * HD; e += kParts * kWarp) {
-    const int r = min(e / HD, count - 1), d = e % HD;
-    queries[e] = d < layout.head_dim ? q[static_cast<size_t>(row0 + r) * ldq + head * layout.head_dim + d] : 0.0f;
-  }
-  __syncthreads();
-  PartSums<R> sums;
-  float sum[R][kDims];
-  attend_part<T, HD, R>(rows, layout, layer, head, row0, count, queries, weights + warp * R * kWarp, warp, kParts, sums, sum, lane);
-#pragma unroll
-  for (int r = 0; r < R; r++) {
-#pragma unroll
-    for (int d = 0; d < kDims; d++) parts[(warp * R + r) * HD + lane * kDims + d] = sum[r][d];
-    if (lane == 0) totals[(warp * R + r) * 2] = sums.most[r], totals[(warp * R + r) * 2 + 1] = sums.total[r];
-  }
+  const TileParts<T, HD> parts(reinterpret_cast<float*>(shared), tiles.size);
+  auto* own = reinterpret_cast<float*>(shared + TileParts<T, HD>::bytes(tiles.size) + warp * PartOfTile<T, HD>::kSharedBytes);
+  PartOfTile<T, HD> part;
+  part.run(rows, layout, layer, head, row0, count, q, ldq, warp, own, lane);
+  part.put(parts, warp, count, lane);
   __syncthreads();
   for (int e = 2 * threadIdx.x; e < count * HD; e += 2 * kParts * kWarp) {
     const int r = e / HD, d = e % HD;
     if (d >= layout.head_dim) continue;
-    float most = -INFINITY, total = 0, a = 0, b = 0;
-    for (int p = 0; p < kParts; p++) most = fmaxf(most, totals[(p * R + r) * 2]);
-    for (int p = 0; p < kParts; p++) {
-      const float* part = parts + (p * R + r) * HD + d;
-      if (totals[(p * R + r) * 2] == -INFINITY) continue;
-      const float factor = expf(totals[(p * R + r) * 2] - most);
-      total += totals[(p * R + r) * 2 + 1] * factor;
-      a += part[0] * factor;
-      b += part[1] * factor;
-    }
-    store_pair(out + static_cast<size_t>(row0 + r) * ld_out + head * layout.head_dim + d, a / total, b / total);
+    const float2 pair = parts.merge(r, d);
+    store_pair(out + static_cast<size_t>(row0 + r) * ld_out + head * layout.head_dim + d, pair.x, pair.y);
   }
 }
 
@@ -135,27 +298,14 @@ constexpr int kShortWarps = 4;
 
 template <class T, int HD>
 __global__ void __launch_bounds__(kShortWarps* kWarp) attend_short_kernel(const float* q, int ldq, int m, Rows rows, CacheLayout layout, int layer, T* out, int ld_out) {
-  constexpr int kDims = HD / kWarp;
   SONANT_DYNAMIC_SHARED(shared);
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, task = blockIdx.x * kShortWarps + warp;
+  await_previous();
   if (task >= m * layout.heads) return;
   const int row = task / layout.heads, head = task % layout.heads;
-  float* query = reinterpret_cast<float*>(shared) + warp * (HD + kWarp);
-  for (int d = lane; d < HD; d += kWarp) query[d] = d < layout.head_dim ? q[static_cast<size_t>(row) * ldq + head * layout.head_dim + d] : 0.0f;
-  __syncwarp();
-  PartSums<1> sums;
-  float sum[1][kDims];
-  attend_part<T, HD, 1>(rows, layout, layer, head, row, 1, query, query + HD, 0, kParts, sums, sum, lane);
-  T* to = out + static_cast<size_t>(row) * ld_out + head * layout.head_dim;
-  const float total = sums.total[0];
-  if constexpr (kDims == 1) {
-    const float right = __shfl_xor_sync(kAllLanes, sum[0][0], 1);
-    if (lane % 2 == 0 && lane < layout.head_dim) store_pair(to + lane, sum[0][0] / total, right / total);
-  } else {
-#pragma unroll
-    for (int d = 0; d < kDims; d += 2)
-      if (lane * kDims + d < layout.head_dim) store_pair(to + lane * kDims + d, sum[0][d] / total, sum[0][d + 1] / total);
-  }
+  PartOfTile<T, HD> part;
+  part.run(rows, layout, layer, head, row, 1, q, ldq, 0, reinterpret_cast<float*>(shared + warp * PartOfTile<T, HD>::kSharedBytes), lane);
+  part.store_row(out + static_cast<size_t>(row) * ld_out + head * layout.head_dim, layout.head_dim, lane);
 }
 
 }  // namespace sonant::cuda

@@ -20,8 +20,10 @@ std::vector<BlockTensors> tensors_of(const std::vector<CodecLayerWeights>& layer
   return blocks;
 }
 
+// Rows of a stream's frame that share a tile.
+template <class T>
 int largest_tile(int steps) {
-  for (int size = 8; size > 1; size--)
+  for (int size = kTileSize<T>; size > 1; size--)
     if (steps % size == 0) return size;
   return 1;
 }
@@ -44,7 +46,7 @@ void CodecStageRunner<T>::reserve(int streams, cudaStream_t stream) {
 
 template <class T>
 void CodecStageRunner<T>::run(const StreamRef* streams, int count, cudaStream_t stream) const {
-  const int m = count * config_.steps_per_frame, d = config_.d_model, tile = largest_tile(config_.steps_per_frame);
+  const int m = count * config_.steps_per_frame, d = config_.d_model, tile = largest_tile<T>(config_.steps_per_frame);
   multiply<T>(stream, input_proj_.packed(), in_.data(), ld_in(), m, StoreFloat{stack_.x(), stack_.ldx(), nullptr});
   stack_.run({{streams, config_.steps_per_frame, config_.window, ring_}, m, false, false, {nullptr, tile}, m / tile}, stream);
   const NormedRows<T> scratch = stack_.scratch();

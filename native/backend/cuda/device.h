@@ -60,6 +60,38 @@ __device__ inline void unpack(const bf16* from, float (&out)[8]) {
 template <class T>
 constexpr int kVector = 16 / static_cast<int>(sizeof(T));  // values in 16 bytes
 
+__device__ inline uint4 load16(const void* from) { return *static_cast<const uint4*>(from); }
+
+// Copies of 16 bytes to shared memory that go on beside the work. Those that a thread has begun since the last call of
+// close_copies() make a group; await_copies<N>() waits until no more than N of its groups are under way.
+__device__ inline void copy16(void* to, const void* from) {
+#ifdef SONANT_CUDA_EMULATION
+  std::memcpy(to, from, 16);
+#else
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))), "l"(from));
+#endif
+}
+__device__ inline void close_copies() {
+#ifndef SONANT_CUDA_EMULATION
+  asm volatile("cp.async.commit_group;");
+#endif
+}
+template <int N>
+__device__ inline void await_copies() {
+#ifndef SONANT_CUDA_EMULATION
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
+
+// A kernel may be started while the one before it still runs; what it needs of that one is there once this returns.
+// What comes before may read weights and nothing else.
+__device__ inline void await_previous() {
+#if !defined(SONANT_CUDA_EMULATION) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 __device__ inline float warp_sum(float x) {
 #pragma unroll
   for (int step = kWarp / 2; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);

@@ -68,13 +68,11 @@ struct DecideArgs {
 
 __device__ inline void decide_item(const DecideArgs& args, int item, int lane) {
   const float* row = args.x + static_cast<size_t>(item) * args.stride * args.ld;
-  const float2 statistics = row_statistics(row, args.d, args.norm.eps, lane);
   float go = 0, stop = 0;
-  for (int i = lane; i < args.d; i += kWarp) {
-    const float h = normed(row[i], statistics, args.norm, i);
-    go = fmaf(h, args.continue_row[i], go);
-    stop = fmaf(h, args.stop_row[i], stop);
-  }
+  NormedRow(row, args.d, args.norm.eps, lane).values(args.norm, [&](int i, float a, float b) {
+    go = fmaf(b, args.continue_row[i + 1], fmaf(a, args.continue_row[i], go));
+    stop = fmaf(b, args.stop_row[i + 1], fmaf(a, args.stop_row[i], stop));
+  });
   go = warp_sum(go), stop = warp_sum(stop);
   for (int k = lane; k < args.n_vq; k += kWarp) args.codes[item * args.n_vq + k] = args.pad;
   if (lane != 0) return;
@@ -85,7 +83,7 @@ __device__ inline void decide_item(const DecideArgs& args, int item, int lane) {
   args.states[item] = {!failed && !stopped, !failed && stopped, failed};
 }
 
-// A block of 256 threads an item: draws the code of one codebook from its scores, and puts the code's
+// A block an item: draws the code of one codebook from its scores, and puts the code's
 // embedding where the local transformer takes its next row from. If that has one layer, a code's query, key and
 // value depend on nothing else; then they come from a table, and go where the projection would have put them.
 struct DrawArgs {
@@ -106,7 +104,7 @@ struct DrawArgs {
   int position;         // of the next row
 };
 
-constexpr int kDrawThreads = 256;
+constexpr int kDrawThreads = 512;
 
 // Orders floats as unsigned numbers.
 __device__ inline uint32_t ordered(float x) {
@@ -118,58 +116,50 @@ __device__ inline float unordered(uint32_t key) { return __uint_as_float(key & 0
 // Bytes of shared memory for a codebook of `size`.
 __host__ __device__ constexpr size_t draw_bytes(int size) { return static_cast<size_t>(size) * (8 + 4 + 4 + 4 + 4) + 64; }
 
-// Sum over the block; every thread gets it. `slots` holds a number for each warp.
-__device__ inline int block_sum(int mine, int* slots) {
-  const int total = static_cast<int>(warp_sum(static_cast<float>(mine)));  // exact: far below 2^24
-  __syncthreads();
-  if (threadIdx.x % kWarp == 0) slots[threadIdx.x / kWarp] = total;
-  __syncthreads();
-  int sum = 0;
-  for (int w = 0; w < kDrawThreads / kWarp; w++) sum += slots[w];
-  return sum;
+// How many of `count` places fulfil something; every thread gets it.
+template <class Holds>
+__device__ inline int count_of(int count, const Holds& holds) {
+  int found = 0;
+  for (int i = 0; i < count; i += kDrawThreads) {
+    const int at = i + static_cast<int>(threadIdx.x);
+    found += __syncthreads_count(at < count && holds(at));
+  }
+  return found;
 }
 
-// The largest key that at least `k` keys reach.
-__device__ inline uint32_t kth_largest(const uint32_t* keys, int size, int k, int* slots) {
+// A key that exactly `k` keys reach, or, if equal ones prevent that, the k-th largest. Bits are settled from the top.
+__device__ inline uint32_t threshold_of(const uint32_t* keys, int size, int k) {
   uint32_t threshold = 0;
   for (int bit = 31; bit >= 0; bit--) {
     const uint32_t candidate = threshold | 1u << bit;
-    int count = 0;
-    for (int i = threadIdx.x; i < size; i += kDrawThreads) count += keys[i] >= candidate;
-    if (block_sum(count, slots) >= k) threshold = candidate;
+    const int count = count_of(size, [&](int i) { return keys[i] >= candidate; });
+    if (count >= k) threshold = candidate;
+    if (count == k) break;
   }
   return threshold;
 }
 
-// Walks the candidates in order and returns the one that `u` falls on; one thread.
-__device__ inline int pick(const double* weights, const int* ids, int count, float top_p, float u) {
-  double total = 0, mass = 0;
-  for (int i = 0; i < count; i++) total += weights[i];
+// Which of the candidates `u` falls on; `sums` are their weights' running sums.
+__device__ inline int pick(const double* sums, int count, float top_p, float u) {
   int kept = count;
   if (top_p > 0 && top_p < 1) {
-    const double limit = static_cast<double>(top_p) * total;
-    for (kept = 0; kept < count && (kept == 0 || mass <= limit); kept++) mass += weights[kept];
-  } else {
-    mass = total;
+    const double limit = static_cast<double>(top_p) * sums[count - 1];
+    kept = 1 + count_of(count - 1, [&](int i) { return sums[i] <= limit; });
   }
-  const double target = static_cast<double>(u) * mass;
-  double cumulative = 0;
-  for (int i = 0; i + 1 < kept; i++) {
-    cumulative += weights[i];
-    if (cumulative > target) return ids[i];
-  }
-  return ids[kept - 1];
+  const double target = static_cast<double>(u) * sums[kept - 1];
+  return count_of(kept - 1, [&](int i) { return sums[i] <= target; });
 }
 
 template <class T>
 __global__ void __launch_bounds__(kDrawThreads) draw_kernel(DrawArgs args) {
   SONANT_DYNAMIC_SHARED(shared);
   const int item = blockIdx.x, size = args.size;
-  auto* weights = reinterpret_cast<double*>(shared);          // [size], in order
+  auto* weights = reinterpret_cast<double*>(shared);          // [size], in order; then their running sums
   auto* keys = reinterpret_cast<uint32_t*>(weights + size);   // [size]: scores as ordered numbers
   auto* candidates = reinterpret_cast<int*>(keys + size);     // [size]: ids, as found
   auto* sorted = candidates + size;                           // [size]: ids, in order
-  auto* slots = sorted + size;                                // [8] sums of warps, [1] count, [1] code
+  auto* found = sorted + size;                                // how many candidates there are
+  await_previous();
   const FrameRef ref = args.items[item];
   FrameState& state = args.states[item];
   const bool active = state.active;
@@ -185,16 +175,16 @@ __global__ void __launch_bounds__(kDrawThreads) draw_kernel(DrawArgs args) {
       bad |= !finite(score);
       keys[i] = ordered(score);
     }
-    if (threadIdx.x == 0) slots[8] = 0, slots[9] = 0;
+    if (threadIdx.x == 0) *found = 0;
     if (__syncthreads_or(bad)) {
       if (threadIdx.x == 0) state.active = 0, state.failed = 1;
     } else {
       const int k = !ref.do_sample ? 1 : ref.audio_top_k > 0 && ref.audio_top_k < size ? ref.audio_top_k : size;
-      const uint32_t threshold = k < size ? kth_largest(keys, size, k, slots) : 0;
+      const uint32_t threshold = k < size ? threshold_of(keys, size, k) : 0;
       for (int i = threadIdx.x; i < size; i += kDrawThreads)
-        if (keys[i] >= threshold) candidates[atomicAdd(&slots[8], 1)] = i;
+        if (keys[i] >= threshold) candidates[atomicAdd(found, 1)] = i;
       __syncthreads();
-      const int count = slots[8];
+      const int count = *found;
       for (int c = threadIdx.x; c < count; c += kDrawThreads) {
         const int id = candidates[c];
         int rank = 0;
@@ -205,17 +195,23 @@ __global__ void __launch_bounds__(kDrawThreads) draw_kernel(DrawArgs args) {
         sorted[rank] = id;
       }
       __syncthreads();
-      const double top = static_cast<double>(unordered(keys[sorted[0]]));
-      for (int c = threadIdx.x; c < count; c += kDrawThreads) weights[c] = exp(static_cast<double>(unordered(keys[sorted[c]])) - top);
-      __syncthreads();
-      if (threadIdx.x == 0) {
-        const int chosen = ref.do_sample ? pick(weights, sorted, count, ref.audio_top_p, philox_uniform(ref, static_cast<uint32_t>(args.book + 1))) : sorted[0];
-        slots[9] = chosen;
-        seen[chosen / 32] |= 1u << (chosen % 32);
-        args.codes[item * args.n_vq + args.book] = chosen;
+      int place = 0;
+      if (ref.do_sample) {
+        const double top = static_cast<double>(unordered(keys[sorted[0]]));
+        for (int c = threadIdx.x; c < count; c += kDrawThreads) weights[c] = exp(static_cast<double>(unordered(keys[sorted[c]])) - top);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+          double sum = 0;
+          for (int c = 0; c < count; c++) weights[c] = sum += weights[c];
+        }
+        __syncthreads();
+        place = pick(weights, count, ref.audio_top_p, philox_uniform(ref, static_cast<uint32_t>(args.book + 1)));
       }
-      __syncthreads();
-      code = slots[9];
+      code = sorted[place];
+      if (threadIdx.x == 0) {
+        seen[code / 32] |= 1u << (code % 32);
+        args.codes[item * args.n_vq + args.book] = code;
+      }
     }
   }
   if (!args.x) return;

@@ -19,6 +19,16 @@ namespace {
 
 constexpr size_t kPlainShared = 48 * 1024;  // more has to be asked for
 
+#ifndef SONANT_CUDA_EMULATION
+// Whether the current device lets a kernel begin while the one before it ends (await_previous in device.h).
+bool starts_early() {
+  int device = 0, major = 0;
+  check(cudaGetDevice(&device), "asking for its properties");
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "asking for its properties");
+  return major >= 9;
+}
+#endif
+
 template <class... P, class... A>
 void launch(cudaStream_t stream, void (*kernel)(P...), dim3 grid, int threads, size_t shared, const A&... args) {
 #ifdef SONANT_CUDA_EMULATION
@@ -27,7 +37,13 @@ void launch(cudaStream_t stream, void (*kernel)(P...), dim3 grid, int threads, s
 #else
   if (shared > kPlainShared)
     check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)), "a kernel's shared memory");
-  kernel<<<grid, threads, shared, stream>>>(P(args)...);
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid, config.blockDim = dim3(static_cast<unsigned>(threads)), config.dynamicSmemBytes = shared, config.stream = stream;
+  config.attrs = &early, config.numAttrs = starts_early() ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, P(args)...), "a kernel's launch");
 #endif
   check(cudaGetLastError(), "a kernel's launch");
 }
@@ -36,7 +52,7 @@ int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 template <int N, bool kNormed>
 size_t split_bytes(const PackedMatrix& w) {
-  return static_cast<size_t>(kSegments) * N * 4 * kWarp * 4 + (kNormed ? static_cast<size_t>(kTileRows) * N * (w.padded_k() + 8) * 2 : 0);
+  return static_cast<size_t>(kSegments) * N * 4 * kWarp * 4 + (kNormed ? static_cast<size_t>(kTileRows) * N * (w.padded_k() + kSpread) * 2 : 0);
 }
 
 template <int N, bool kNormed, class Out>
@@ -47,9 +63,8 @@ void launch_split(cudaStream_t stream, const PackedMatrix& w, const void* x, int
 
 template <class Out>
 void launch_large(cudaStream_t stream, const PackedMatrix& w, const bf16* x, int ld, int m, const Out& out) {
-  constexpr int kRows = kTileRows * kColumnTiles;
-  const dim3 grid(static_cast<unsigned>(ceil_div(w.tiles(), kLargeWarps)), static_cast<unsigned>(ceil_div(m, kRows)));
-  launch(stream, large_product_kernel<Out>, grid, kLargeWarps * kWarp, static_cast<size_t>(kRows) * (kLargeBlocks * kBlockK + 8) * 2, w, x, ld, m, out);
+  const dim3 grid(static_cast<unsigned>(ceil_div(w.tiles(), kLargeTiles)), static_cast<unsigned>(ceil_div(m, kLargeRows)));
+  launch(stream, large_product_kernel<Out>, grid, kLargeWarps * kWarp, kLargeBytes, w, x, ld, m, out);
 }
 
 template <class Out>
@@ -58,11 +73,12 @@ void launch_float(cudaStream_t stream, const PackedMatrix& w, const float* x, in
   launch(stream, float_product_kernel<Out>, grid, kFloatThreads, sizeof(float) * 2 * kFloatTile * (kFloatTile + 1), w, x, ld, m, out);
 }
 
-constexpr int kSplitRows = 32;  // above, the large product reads each weight for more rows at a time
+constexpr int kSplitRows = 128;  // above, the large product reads each row for more outputs at a time
 
 // ids [m][1 + n_vq]; a block a row.
 template <class T>
 __global__ void embed_rows_kernel(const int* ids, int n_vq, int pad, const T* text, const T* const* audio, int d, float* x, int ldx) {
+  await_previous();
   const int* row = ids + static_cast<size_t>(blockIdx.x) * (1 + n_vq);
   for (int i = threadIdx.x; i < d; i += blockDim.x) {
     float sum = to_float(text[static_cast<size_t>(row[0]) * d + i]);
@@ -74,20 +90,24 @@ __global__ void embed_rows_kernel(const int* ids, int n_vq, int pad, const T* te
 
 template <class T>
 __global__ void expand_rows_kernel(const T* table, int n, float* out, int ld) {
+  await_previous();
   for (int i = threadIdx.x; i < n; i += blockDim.x) out[static_cast<size_t>(blockIdx.x) * ld + i] = to_float(table[static_cast<size_t>(blockIdx.x) * n + i]);
 }
 
 __global__ void begin_local_kernel(const FrameRef* items, const float* hidden, const float* continue_row, int d, float* x, int ldx) {
+  await_previous();
   const float* from = hidden + static_cast<size_t>(items[blockIdx.x].slot) * d;
   float* to = x + static_cast<size_t>(blockIdx.x) * 2 * ldx;
   for (int i = threadIdx.x; i < d; i += blockDim.x) to[i] = from[i], to[ldx + i] = continue_row[i];
 }
 
 __global__ void sum_codes_kernel(const int* codes, int ld_codes, const int* n_books, const float* tables, int size, int n, const float* bias, float* out, int ld) {
+  await_previous();
   const int* row = codes + static_cast<size_t>(blockIdx.x) * ld_codes;
   const int books = n_books[blockIdx.x];
-  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+  for (int i = blockIdx.y * blockDim.x + threadIdx.x; i < n; i += gridDim.y * blockDim.x) {
     float sum = 0;
+#pragma unroll 8
     for (int b = 0; b < books; b++) sum += tables[(static_cast<size_t>(b) * size + row[b]) * n + i];
     out[static_cast<size_t>(blockIdx.x) * ld + i] = sum + bias[i];
   }
@@ -95,17 +115,20 @@ __global__ void sum_codes_kernel(const int* codes, int ld_codes, const int* n_bo
 
 template <class T>
 __global__ void split_rows_kernel(const float* in, int ld_in, int size, int patch, T* out, int ld_out) {
+  await_previous();
   const float* from = in + static_cast<size_t>(blockIdx.x / patch) * ld_in + blockIdx.x % patch;
   for (int c = 2 * threadIdx.x; c < size; c += 2 * blockDim.x)
     store_pair(out + static_cast<size_t>(blockIdx.x) * ld_out + c, from[static_cast<size_t>(c) * patch], from[static_cast<size_t>(c + 1) * patch]);
 }
 
 __global__ void join_rows_kernel(const float* in, int ld_in, int size, int patch, float* out, int ld_out) {
+  await_previous();
   for (int i = threadIdx.x; i < size * patch; i += blockDim.x)
     out[static_cast<size_t>(blockIdx.x) * ld_out + i] = in[(static_cast<size_t>(blockIdx.x) * patch + i % patch) * ld_in + i / patch];
 }
 
 __global__ void decide_kernel(DecideArgs args) {
+  await_previous();
   const int item = blockIdx.x * 8 + threadIdx.x / kWarp;
   if (item < args.n) decide_item(args, item, threadIdx.x % kWarp);
 }
@@ -117,6 +140,7 @@ __global__ void quantise_kernel(QuantiseArgs args) {
   auto* projected = reinterpret_cast<float*>(shared);        // [dim]
   auto* similarities = projected + args.dim;                 // [threads]
   auto* places = reinterpret_cast<int*>(similarities + kQuantiseThreads);
+  await_previous();
   float* residual = args.residual + static_cast<size_t>(blockIdx.x) * args.ld;
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   for (int j = warp; j < args.dim; j += kQuantiseThreads / kWarp) {
@@ -157,10 +181,15 @@ __global__ void quantise_kernel(QuantiseArgs args) {
 
 template <class T, int HD>
 void attend_width(cudaStream_t stream, const float* q, int ldq, int m, const Rows& rows, Tiles tiles, int n_tiles, const CacheLayout& layout, int layer, T* out, int ld_out) {
-  const auto bytes = [](int r) { return sizeof(float) * static_cast<size_t>(r) * (HD + kParts * (HD + 2 + kWarp)); };
-  const dim3 grid(static_cast<unsigned>(n_tiles), static_cast<unsigned>(layout.heads));
-  if (tiles.size == 1) launch(stream, attend_kernel<T, HD, 1>, grid, kParts * kWarp, bytes(1), q, ldq, m, rows, tiles, layout, layer, out, ld_out);
-  else launch(stream, attend_kernel<T, HD, 8>, grid, kParts * kWarp, bytes(8), q, ldq, m, rows, tiles, layout, layer, out, ld_out);
+  const size_t bytes = TileParts<T, HD>::bytes(tiles.size) + kParts * PartOfTile<T, HD>::kSharedBytes;
+  launch(stream, attend_kernel<T, HD>, dim3(static_cast<unsigned>(n_tiles), static_cast<unsigned>(layout.heads)), kParts * kWarp, bytes, q, ldq, m, rows, tiles, layout,
+         layer, out, ld_out);
+}
+
+template <class T, int HD>
+void attend_short_width(cudaStream_t stream, const float* q, int ldq, int m, const Rows& rows, const CacheLayout& layout, int layer, T* out, int ld_out) {
+  launch(stream, attend_short_kernel<T, HD>, dim3(static_cast<unsigned>(ceil_div(m * layout.heads, kShortWarps))), kShortWarps * kWarp,
+         kShortWarps * PartOfTile<T, HD>::kSharedBytes, q, ldq, m, rows, layout, layer, out, ld_out);
 }
 
 }  // namespace
@@ -170,7 +199,8 @@ void multiply(cudaStream_t stream, const PackedMatrix& w, const T* x, int ld, in
   if constexpr (sizeof(T) == 4) launch_float(stream, w, x, ld, m, out);
   else if (m <= 8) launch_split<1, false>(stream, w, x, ld, m, {}, out);
   else if (m <= 16) launch_split<2, false>(stream, w, x, ld, m, {}, out);
-  else if (m <= kSplitRows) launch_split<4, false>(stream, w, x, ld, m, {}, out);
+  else if (m <= 32) launch_split<4, false>(stream, w, x, ld, m, {}, out);
+  else if (m <= kSplitRows) launch_split<8, false>(stream, w, x, ld, m, {}, out);
   else launch_large(stream, w, x, ld, m, out);
 }
 
@@ -179,7 +209,7 @@ void multiply_normed(cudaStream_t stream, const PackedMatrix& w, const float* x,
   if constexpr (sizeof(T) == 2) {
     if (m <= 8 && split_bytes<1, true>(w) <= kPlainShared) return launch_split<1, true>(stream, w, x, ld, m, norm, out);
     if (m <= 16 && split_bytes<2, true>(w) <= kPlainShared) return launch_split<2, true>(stream, w, x, ld, m, norm, out);
-    if (m <= kSplitRows && split_bytes<4, true>(w) <= kPlainShared) return launch_split<4, true>(stream, w, x, ld, m, norm, out);
+    if (m <= 32 && split_bytes<4, true>(w) <= kPlainShared) return launch_split<4, true>(stream, w, x, ld, m, norm, out);
   }
   norm_rows<T>(stream, x, ld, m, w.k, norm, scratch.data, scratch.ld, nullptr);
   multiply<T>(stream, w, scratch.data, scratch.ld, m, out);
@@ -196,18 +226,16 @@ void attend(cudaStream_t stream, const float* q, int ldq, int m, const Rows& row
 
 template <class T>
 void attend_short(cudaStream_t stream, const float* q, int ldq, int m, const Rows& rows, const CacheLayout& layout, int layer, T* out, int ld_out) {
-  const dim3 grid(static_cast<unsigned>(ceil_div(m * layout.heads, kShortWarps)));
-  const auto bytes = sizeof(float) * static_cast<size_t>(kShortWarps) * (layout.padded + kWarp);
   switch (layout.padded) {
-    case 32: return launch(stream, attend_short_kernel<T, 32>, grid, kShortWarps * kWarp, bytes, q, ldq, m, rows, layout, layer, out, ld_out);
-    case 64: return launch(stream, attend_short_kernel<T, 64>, grid, kShortWarps * kWarp, bytes, q, ldq, m, rows, layout, layer, out, ld_out);
-    default: return launch(stream, attend_short_kernel<T, 128>, grid, kShortWarps * kWarp, bytes, q, ldq, m, rows, layout, layer, out, ld_out);
+    case 32: return attend_short_width<T, 32>(stream, q, ldq, m, rows, layout, layer, out, ld_out);
+    case 64: return attend_short_width<T, 64>(stream, q, ldq, m, rows, layout, layer, out, ld_out);
+    default: return attend_short_width<T, 128>(stream, q, ldq, m, rows, layout, layer, out, ld_out);
   }
 }
 
 template <class T>
 void norm_rows(cudaStream_t stream, const float* x, int ld, int m, int n, const Norm& norm, T* out, int ld_out, const int* places) {
-  launch(stream, norm_rows_kernel<T>, dim3(static_cast<unsigned>(ceil_div(m, 8))), 8 * kWarp, 0, x, ld, m, n, norm, out, ld_out, places);
+  launch(stream, norm_rows_kernel<T>, dim3(static_cast<unsigned>(ceil_div(m, kNormWarps))), kNormWarps * kWarp, 0, x, ld, m, n, norm, out, ld_out, places);
 }
 
 template <class T>
@@ -239,7 +267,7 @@ void draw(cudaStream_t stream, const DrawArgs& args, int n) {
 }
 
 void sum_codes(cudaStream_t stream, const int* codes, int ld_codes, const int* n_books, int m, const float* tables, int size, int n, const float* bias, float* out, int ld) {
-  launch(stream, sum_codes_kernel, dim3(static_cast<unsigned>(m)), 256, 0, codes, ld_codes, n_books, tables, size, n, bias, out, ld);
+  launch(stream, sum_codes_kernel, dim3(static_cast<unsigned>(m), static_cast<unsigned>(ceil_div(n, 256))), 256, 0, codes, ld_codes, n_books, tables, size, n, bias, out, ld);
 }
 
 template <class T>

@@ -27,7 +27,7 @@ void multiply_normed(cudaStream_t stream, const PackedMatrix& w, const float* x,
 template <class T, class Out>
 void multiply(cudaStream_t stream, const PackedMatrix& w, const T* x, int ld, int m, const Out& out);
 
-// Attention of rows in tiles of up to `tiles.size` (1 or 8) rows; `n_tiles` of them when they are listed.
+// Attention of rows in tiles of up to `tiles.size` (at most kTileSize) rows; `n_tiles` of them when they are listed.
 template <class T>
 void attend(cudaStream_t stream, const float* q, int ldq, int m, const Rows& rows, Tiles tiles, int n_tiles, const CacheLayout& layout, int layer, T* out, int ld_out);
 // The same for rows at positions below a page.

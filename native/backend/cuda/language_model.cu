@@ -13,7 +13,6 @@ namespace sonant::cuda {
 namespace {
 
 constexpr int kSlots = 4096;    // sequences that may exist, and one for nobody
-constexpr int kTileSize = 8;    // rows of a prompt that share a tile
 
 std::vector<BlockTensors> tensors_of(const std::vector<LmLayerWeights>& layers) {
   std::vector<BlockTensors> blocks;
@@ -189,7 +188,7 @@ void CudaLanguageModel<T>::run_global(const std::vector<GlobalRow>& batch, bool 
     places_.host[i] = last ? sequence.slot : -1;
     std::memcpy(&ids_.host[static_cast<size_t>(i) * width], batch[static_cast<size_t>(i)].ids, static_cast<size_t>(width) * 4);
     wants_hidden |= batch[static_cast<size_t>(i)].hidden != nullptr;
-    const bool joins = n_tiles > 0 && i > 0 && batch[static_cast<size_t>(i) - 1].sequence == &sequence && tiles_.host[n_tiles - 1].y < kTileSize;
+    const bool joins = n_tiles > 0 && i > 0 && batch[static_cast<size_t>(i) - 1].sequence == &sequence && tiles_.host[n_tiles - 1].y < kTileSize<T>;
     if (joins) tiles_.host[n_tiles - 1].y++;
     else tiles_.host[n_tiles++] = {i, 1};
   }
@@ -209,7 +208,7 @@ void CudaLanguageModel<T>::run_global(const std::vector<GlobalRow>& batch, bool 
     return;
   }
   tiles_.upload(static_cast<size_t>(n_tiles), stream_);
-  pass.tiles = {tiles_.device.data(), kTileSize};
+  pass.tiles = {tiles_.device.data(), kTileSize<T>};
   pass.n_tiles = n_tiles;
   queue_global(m, pass);
   if (wants_hidden) {

@@ -74,7 +74,14 @@ template <class T>
 __device__ inline void store_qkv(const QkvPlace& place, const CacheLayout& layout, int layer, int slot, float* q, T* page, float a, float b) {
   if (place.part == 0) return store_pair(q + place.head * layout.head_dim + place.dim, a, b);
   T* at = page + layout.head(layer, place.head);
-  store_pair(at + (place.part == 1 ? layout.key<T>(slot, place.dim) : layout.value(slot, place.dim)), a, b);
+  if (place.part == 1) return store_pair(at + layout.key<T>(slot, place.dim), a, b);
+  if constexpr (sizeof(T) == 4) {
+    store_pair(at + layout.value<T>(slot, place.dim), a, b);
+  } else {
+    const uint32_t pair = pack_bf16(a, b);
+    at[layout.value<T>(slot, place.dim)] = {static_cast<uint16_t>(pair)};
+    at[layout.value<T>(slot, place.dim + 1)] = {static_cast<uint16_t>(pair >> 16)};
+  }
 }
 
 // Queries, keys and values: the first two rotated by the row's position, queries scaled and kept

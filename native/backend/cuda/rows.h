@@ -1,7 +1,8 @@
 // Rows of a batch and the caches of keys and values that they read and write. A cache is a table of
-// pages; a page holds 32 positions of every layer and head. In a page, keys lie in groups of 16
-// bytes of one position beside the same group of the next, so that a warp with one key a lane reads
-// whole lines; values lie position by position.
+// pages; a page holds 32 positions of every layer and head. For the tensor cores, bf16 keys lie
+// position by position and values dimension by dimension. In fp32, keys lie in groups of 16 bytes of one
+// position beside the same group of the next, so that a warp with one key a lane reads whole lines,
+// and values position by position.
 #pragma once
 
 #include "backend/cuda/device.h"
@@ -37,9 +38,15 @@ struct CacheLayout {
   __device__ size_t head(int layer, int head) const { return layer * layer_values() + head * head_values(); }
   template <class T>
   __device__ size_t key(int slot, int dim) const {
-    return static_cast<size_t>(dim / kVector<T>) * kPageRows * kVector<T> + slot * kVector<T> + dim % kVector<T>;
+    if constexpr (sizeof(T) == 2) return static_cast<size_t>(slot) * padded + dim;
+    else return static_cast<size_t>(dim / kVector<T>) * kPageRows * kVector<T> + slot * kVector<T> + dim % kVector<T>;
   }
-  __device__ size_t value(int slot, int dim) const { return static_cast<size_t>(kPageRows) * padded + static_cast<size_t>(slot) * padded + dim; }
+  template <class T>
+  __device__ size_t value(int slot, int dim) const {
+    const size_t keys = static_cast<size_t>(kPageRows) * padded;
+    if constexpr (sizeof(T) == 2) return keys + static_cast<size_t>(dim) * kPageRows + slot;
+    else return keys + static_cast<size_t>(slot) * padded + dim;
+  }
 };
 
 }  // namespace sonant::cuda
