@@ -83,19 +83,20 @@ EngineObject::EngineObject(const Napi::CallbackInfo& info)
     throw Napi::TypeError::New(env, "An Engine is made by Engine.load()");
   }
   auto& loaded = *info[0].As<Napi::External<LoadedBackend>>().Data();
-  description_ = Napi::Persistent(describe_backend(env, *loaded.backend, loaded.precision));
+  description_ = Napi::Persistent(describe_backend(env, loaded.opened));
   channel_ = Channel::open(env, [this](Napi::Env current, std::vector<Event>&& events) {
     receive(current, std::move(events));
   });
   const auto failure = attempt([&] {
     engine_ = std::make_shared<Engine>(
-        std::move(loaded.backend), loaded.limits,
+        std::move(loaded.opened.backend), loaded.limits,
         [channel = channel_](std::vector<Event>&& events) { channel->push(std::move(events)); });
   });
   if (failure) {
     channel_->close();
     throw js_error(env, *failure);
   }
+  description_.Set("limits", to_js(env, engine_->limits()));
   // Hooks run in reverse order of registration: this one before the channel's own.
   napi_add_env_cleanup_hook(env, abandon_hook, this);
 }

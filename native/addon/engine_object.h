@@ -11,14 +11,14 @@
 #include <napi.h>
 
 #include "addon/channel.h"
+#include "backend/devices.h"
 #include "engine/engine.h"
 
 namespace sonant::addon {
 
 // What load() hands to the constructor.
 struct LoadedBackend {
-  std::unique_ptr<Backend> backend;
-  Precision precision = Precision::kInt8;
+  OpenedBackend opened;
   EngineLimits limits;
 };
 

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "addon/options.h"
-#include "backend/devices.h"
 
 namespace sonant::addon {
 
@@ -15,11 +14,12 @@ EngineLimits read_limits(const Napi::Value& value) {
   EngineLimits limits;
   if (value.IsUndefined()) return limits;
   const Options options(value, "limits", true);
-  limits.max_sequences = options.integer("maxSequences", limits.max_sequences, 1, 4096);
+  limits.max_sequences = options.integer("maxSequences", limits.max_sequences, 0, 4096);
+  limits.max_parked = options.integer("maxParked", limits.max_parked, 0, 4096);
   limits.max_waiting = options.integer("maxWaiting", limits.max_waiting, 0, 1 << 20);
-  limits.prefill_slice_rows = options.integer("prefillSliceRows", limits.prefill_slice_rows, 1, 1 << 20);
+  limits.prefill_slice_rows = options.integer("prefillSliceRows", limits.prefill_slice_rows, 0, 1 << 20);
   limits.voice_cache_bytes = options.size("voiceCacheBytes", limits.voice_cache_bytes);
-  limits.encode_slice_frames = options.integer("encodeSliceFrames", limits.encode_slice_frames, 1, 4096);
+  limits.encode_slice_frames = options.integer("encodeSliceFrames", limits.encode_slice_frames, 0, 4096);
   return limits;
 }
 
@@ -72,11 +72,10 @@ LoadOptions read_load_options(const Napi::Value& value) {
   if (load.device.empty()) load.device = "auto";
   load.backend.lm_folder = options.text("lmFolder");
   load.backend.codec_folder = options.text("codecFolder");
-  load.backend.precision = default_precision(load.device);
   if (options.has("precision")) {
     const std::string precision = options.choice("precision", {"int8", "fp32", "bf16"});
     for (const Precision one : {Precision::kInt8, Precision::kFp32, Precision::kBf16}) {
-      if (precision == precision_name(one)) load.backend.precision = one;
+      if (precision == precision_name(one)) load.precision = one;
     }
   }
   load.backend.threads = options.integer("threads", 0, 0, 1024);

@@ -1,6 +1,8 @@
 // The options of the addon's methods as the engine's own structs.
 #pragma once
 
+#include <optional>
+
 #include <napi.h>
 
 #include "engine/engine.h"
@@ -10,6 +12,7 @@ namespace sonant::addon {
 struct LoadOptions {
   std::string device;  // "cpu", "cuda", "cuda:N" or "auto"
   BackendOptions backend;
+  std::optional<Precision> precision;  // nothing: what suits the device that is taken
   EngineLimits limits;
 };
 

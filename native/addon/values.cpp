@@ -165,12 +165,25 @@ Napi::Object to_js(Napi::Env env, const EngineStats& stats) {
       .object();
 }
 
-Napi::Object describe_backend(Napi::Env env, const Backend& backend, Precision precision) {
+Napi::Object to_js(Napi::Env env, const EngineLimits& limits) {
+  return Fields(env)
+      .add("maxSequences", limits.max_sequences)
+      .add("maxParked", limits.max_parked)
+      .add("maxWaiting", limits.max_waiting)
+      .add("prefillSliceRows", limits.prefill_slice_rows)
+      .add("voiceCacheBytes", static_cast<double>(limits.voice_cache_bytes))
+      .add("encodeSliceFrames", limits.encode_slice_frames)
+      .object();
+}
+
+Napi::Object describe_backend(Napi::Env env, const OpenedBackend& opened) {
+  const Backend& backend = *opened.backend;
   const Napi::Value absent = env.Null();
   return Fields(env)
       .add("device", backend.device)
       .add("description", backend.description)
-      .add("precision", std::string(precision_name(precision)))
+      .add("precision", std::string(precision_name(opened.precision)))
+      .add("note", opened.note.empty() ? absent : Napi::Value(Napi::String::New(env, opened.note)))
       .add("threads", backend.threads)
       .add("weightBytes", static_cast<double>(backend.weight_bytes))
       .add("lm", backend.lm ? describe(env, backend.lm->config()) : absent)

@@ -3,6 +3,7 @@
 
 #include <napi.h>
 
+#include "backend/devices.h"
 #include "engine/engine.h"
 
 namespace sonant::addon {
@@ -11,7 +12,8 @@ namespace sonant::addon {
 Napi::Float32Array to_js(Napi::Env env, std::vector<float>&& samples);
 Napi::Object to_js(Napi::Env env, Event&& event);
 Napi::Object to_js(Napi::Env env, const EngineStats& stats);
+Napi::Object to_js(Napi::Env env, const EngineLimits& limits);
 // What was loaded: device, precision and the sizes that callers build their prompts from.
-Napi::Object describe_backend(Napi::Env env, const Backend& backend, Precision precision);
+Napi::Object describe_backend(Napi::Env env, const OpenedBackend& opened);
 
 }  // namespace sonant::addon

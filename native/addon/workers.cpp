@@ -49,9 +49,8 @@ class LoadWorker final : public PromiseWorker {
 
  private:
   void compute() override {
-    loaded_.precision = options_.backend.precision;
     loaded_.limits = options_.limits;
-    loaded_.backend = create_backend(options_.device, options_.backend);
+    loaded_.opened = open_backend(options_.device, options_.backend, options_.precision);
   }
   Napi::Value result(Napi::Env env) override {
     const Napi::Function constructor = env.GetInstanceData<SonantAddon>()->engine_class();

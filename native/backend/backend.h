@@ -106,6 +106,14 @@ class Codec {
   virtual std::unique_ptr<CodecStream> create_decoder() = 0;
   virtual std::unique_ptr<CodecStream> create_encoder() = 0;
   virtual void decode(std::span<DecodeItem> items) = 0;
+  // decode() in two halves, so that a device can decode while the language model makes the next frame.
+  // One is under way at a time, and nothing else is decoded, encoded or dequantized meanwhile; streams
+  // that take no part may be created and destroyed.
+  virtual bool decodes_beside() const { return false; }  // begin_decode() returns before its work is done
+  // The codes may change once it returns; the streams and the pcm must live until finish_decode() has
+  // returned or thrown, and only then is the pcm complete. After either has thrown, nothing is under way.
+  virtual void begin_decode(std::span<DecodeItem> items) { decode(items); }
+  virtual void finish_decode() {}  // waits; throws if the work failed: then all of its items have
   virtual void encode(std::span<EncodeItem> items) = 0;
   // The quantizer's latent of codes [n_frames][n_books] -> [n_frames][code_dim] (parity tests).
   virtual void dequantize(const int32_t* codes, int n_frames, int n_books, float* latent) = 0;
@@ -119,6 +127,10 @@ struct Backend {
   std::unique_ptr<Codec> codec;
   int threads = 0;
   size_t weight_bytes = 0;
+  // What suits the device, for limits that nobody has set (see EngineLimits).
+  int sequences = 0;      // spoken side by side
+  int prefill_rows = 0;   // prompt rows between two frames of the others
+  int encode_frames = 0;  // reference frames between two frames of the others
 };
 
 struct BackendOptions {

@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
+#include <new>
+
 #include "model/error.h"
 
 namespace sonant {
@@ -24,32 +27,58 @@ Function function(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
-std::unique_ptr<Backend> create_cuda_backend(const BackendOptions& options) {
-  const std::string path = own_folder() + "/" + kLibrary;
+bool exists(const std::string& path) {
+  std::error_code unreadable;
+  return std::filesystem::exists(path, unreadable);
+}
+
+OpenedBackend open_cpu(BackendOptions options, std::optional<Precision> precision, std::string note = "") {
+  options.precision = precision.value_or(Precision::kInt8);
+  return {create_cpu_backend(options), options.precision, std::move(note)};
+}
+
+OpenedBackend open_cuda(BackendOptions options, std::optional<Precision> precision, int gpu, const std::string& path) {
+  if (!exists(path)) throw Error("unsupported", "Sonant was built without its CUDA backend: there is no " + path + ". It is built where CUDA's compiler and a GPU are found.");
   // Never closed: what it has thrown and made refers to it.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw Error("unsupported", "The CUDA backend could not be loaded (" + std::string(dlerror()) + "). It is built where CUDA's compiler is found.");
+  if (!library) throw Error("unsupported", "The CUDA backend could not be loaded (" + std::string(dlerror()) + ").");
   const auto version = function<CudaLibraryVersion>(library, "sonant_cuda_version");
   const auto create = function<CudaLibraryCreate>(library, "sonant_cuda_create");
   if (!version || !create || version() != kCudaLibraryVersion) throw Error("unsupported", path + " belongs to another version of Sonant; build it again.");
-  return std::unique_ptr<Backend>(create(options));
+  options.gpu = gpu;
+  options.precision = precision.value_or(Precision::kBf16);
+  return {std::unique_ptr<Backend>(create(options)), options.precision, ""};
+}
+
+// A GPU that cannot be used, for whatever reason, is no reason not to speak. What is wrong with a checkpoint is wrong on
+// the CPU as well, which then says it.
+OpenedBackend open_any(const BackendOptions& options, std::optional<Precision> precision, const std::string& path) {
+  if (!exists(path)) return open_cpu(options, precision);
+  if (precision == Precision::kInt8) return open_cpu(options, precision, "No GPU was taken: int8 was asked for, which only the CPU computes in.");
+  if (!options.isa.empty()) return open_cpu(options, precision, "No GPU was taken: an instruction set was asked for, which only a CPU has.");
+  std::string reason;
+  try {
+    return open_cuda(options, precision, 0, path);
+  } catch (const std::bad_alloc&) {
+    reason = "The model did not fit into memory.";
+  } catch (const std::exception& error) {
+    reason = error.what();
+  }
+  return open_cpu(options, precision, "No GPU was taken: " + reason);
 }
 
 }  // namespace
 
-Precision default_precision(const std::string& device) { return device.rfind("cuda", 0) == 0 ? Precision::kBf16 : Precision::kInt8; }
-
-std::unique_ptr<Backend> create_backend(const std::string& device, const BackendOptions& options) {
-  // A GPU is taken when it is asked for by name; "auto" stays on the CPU.
-  if (device == "cpu" || device == "auto") return create_cpu_backend(options);
+OpenedBackend open_backend(const std::string& device, const BackendOptions& options, std::optional<Precision> precision, const std::string& library_folder) {
+  const std::string path = (library_folder.empty() ? own_folder() : library_folder) + "/" + kLibrary;
+  if (device == "cpu") return open_cpu(options, precision);
+  if (device == "auto") return open_any(options, precision, path);
   const std::string prefix = "cuda:";
   const bool numbered = device.rfind(prefix, 0) == 0;
   const std::string number = numbered ? device.substr(prefix.size()) : "0";
   if (device != "cuda" && (!numbered || number.empty() || number.size() > 3 || number.find_first_not_of("0123456789") != std::string::npos))
     throw Error("bad_request", "Expected the device 'auto', 'cpu', 'cuda' or 'cuda:N', not '" + device + "'");
-  BackendOptions wanted = options;
-  wanted.gpu = std::stoi(number);
-  return create_cuda_backend(wanted);
+  return open_cuda(options, precision, std::stoi(number), path);
 }
 
 }  // namespace sonant

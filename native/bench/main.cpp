@@ -1,4 +1,4 @@
-// sonant_bench --lm FOLDER --codec FOLDER [--device cpu] [--precision int8] [--threads N] [--isa NAME]
+// sonant_bench --lm FOLDER --codec FOLDER [--device cpu|cuda[:N]|auto] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]
 //              [--batches 1,4,16] [--voice-frames N] [--streams N,N] [--seconds N] [--json]
 // Times the parts of a backend on made-up prompts: prefill, frame, codec, and one request end to end; with --streams,
 // many listeners at once through the whole engine instead.
@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ double resident_mb() {
 
 struct Options {
   BackendOptions backend;
+  std::optional<Precision> precision;
   std::string device = "cpu";
   std::vector<int> batches = {1, 4, 16}, streams;
   int voice_frames = 50, text_rows = 25, frames = 60;
@@ -52,7 +54,7 @@ class Bench {
  public:
   explicit Bench(const Options& options) : options_(options) {
     const double start = now_ms();
-    backend_ = create_backend(options.device, options.backend);
+    open();
     description_ = backend_->description;
     threads_ = backend_->threads;
     report("load_ms", now_ms() - start);
@@ -79,11 +81,17 @@ class Bench {
   }
 
  private:
+  void open() {
+    OpenedBackend opened = open_backend(options_.device, options_.backend, options_.precision);
+    if (!opened.note.empty()) std::fprintf(stderr, "%s\n", opened.note.c_str());
+    backend_ = std::move(opened.backend);
+  }
+
   void report(const std::string& name, double value) { figures_.emplace_back(name, value); }
 
   void listeners() {
     for (const int count : options_.streams) {
-      if (!backend_) backend_ = create_backend(options_.device, options_.backend);
+      if (!backend_) open();
       for (const auto& [name, value] : bench::run_streams(std::move(backend_), {count, options_.seconds, options_.voice_frames, options_.text_rows})) report(name, value);
     }
   }
@@ -213,7 +221,6 @@ bool read_counts(const std::string& text, std::vector<int>& counts) {
 
 int main(int argc, char** argv) {
   Options options;
-  bool has_precision = false;
   const std::map<std::string, std::function<bool(const std::string&)>> flags = {
       {"--device", [&](const std::string& v) { return options.device = v, true; }},
       {"--batches", [&](const std::string& v) { return read_counts(v, options.batches); }},
@@ -226,10 +233,9 @@ int main(int argc, char** argv) {
       {"--voice-frames", [&](const std::string& v) { return (options.voice_frames = std::atoi(v.c_str())) > 0; }},
       {"--precision",
        [&](const std::string& v) {
-         has_precision = true;
-         if (v == "fp32") options.backend.precision = Precision::kFp32;
-         else if (v == "bf16") options.backend.precision = Precision::kBf16;
-         else if (v == "int8") options.backend.precision = Precision::kInt8;
+         if (v == "fp32") options.precision = Precision::kFp32;
+         else if (v == "bf16") options.precision = Precision::kBf16;
+         else if (v == "int8") options.precision = Precision::kInt8;
          else return false;
          return true;
        }},
@@ -241,11 +247,10 @@ int main(int argc, char** argv) {
     }
     const auto flag = flags.find(argv[i]);
     if (flag == flags.end() || i + 1 >= argc || !flag->second(argv[i + 1]))
-      return std::fprintf(stderr, "usage: sonant_bench --lm FOLDER --codec FOLDER [--device cpu|cuda[:N]] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]\n"
+      return std::fprintf(stderr, "usage: sonant_bench --lm FOLDER --codec FOLDER [--device cpu|cuda[:N]|auto] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]\n"
                                   "                    [--batches N,N] [--voice-frames N] [--streams N,N] [--seconds N] [--json]\n"), 2;
     i++;
   }
-  if (!has_precision) options.backend.precision = default_precision(options.device);
   try {
     Bench bench(options);
     bench.run();

@@ -50,10 +50,21 @@ void check_chunks(const ChunkPolicy& chunks) {
 }  // namespace
 
 void check_limits(const EngineLimits& limits) {
-  require_between("max_sequences", limits.max_sequences, 1, kMost);
+  require_between("max_sequences", limits.max_sequences, 0, kMost / 2);
+  require_between("max_parked", limits.max_parked, 0, kMost / 2);
   require_between("max_waiting", limits.max_waiting, 0, kMost);
-  require_between("prefill_slice_rows", limits.prefill_slice_rows, 1, kMost);
-  require_between("encode_slice_frames", limits.encode_slice_frames, 1, kMost);
+  require_between("prefill_slice_rows", limits.prefill_slice_rows, 0, kMost);
+  require_between("encode_slice_frames", limits.encode_slice_frames, 0, kMost);
+}
+
+EngineLimits complete(EngineLimits limits, const Backend& backend) {
+  const auto fill = [](int& limit, int suits) {
+    if (limit == 0) limit = suits;
+  };
+  fill(limits.max_sequences, backend.sequences);
+  fill(limits.prefill_slice_rows, backend.prefill_rows);
+  fill(limits.encode_slice_frames, backend.encode_frames);
+  return limits;
 }
 
 void check_request(const GenerateRequest& request, const Backend& backend) {

@@ -9,4 +9,7 @@ namespace sonant {
 void check_limits(const EngineLimits& limits);
 void check_request(const GenerateRequest& request, const Backend& backend);
 
+// The limits with what suits the device in place of 0.
+EngineLimits complete(EngineLimits limits, const Backend& backend);
+
 }  // namespace sonant

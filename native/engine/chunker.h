@@ -15,12 +15,14 @@ class Chunker {
   // of a frame's codes, 0 when they are not delivered.
   Chunker(const ChunkPolicy& policy, int samples, int books);
 
-  // Where the audio of the next frame goes; valid until add() or take().
+  // Where the audio of the next frame goes; stays in place until the call after that of add().
   float* next_pcm();
-  // The next frame is complete. `codes` [books] is not read when codes are not delivered.
+  // Counts the next frame. `codes` [books] is not read when codes are not delivered. Its audio may still
+  // be on its way: whoever decodes it waits for the end of that before next_pcm() and take().
   void add(const int32_t* codes);
   bool full() const { return frames_ >= target_; }
   bool empty() const { return frames_ == 0; }
+  int frames() const { return frames_; }
   // Moves the gathered frames into an event of kind kChunk and grows the next chunk.
   Event take(RequestId id);
 

@@ -28,7 +28,7 @@ using Command = std::variant<std::unique_ptr<Sequence>, std::unique_ptr<AudioJob
 
 struct Engine::Impl {
   Impl(std::unique_ptr<Backend> given, const EngineLimits& given_limits, Sink given_sink)
-      : backend(std::move(given)), limits(given_limits), sink(std::move(given_sink)),
+      : backend(std::move(given)), limits(complete(given_limits, *backend)), sink(std::move(given_sink)),
         scheduler(*backend, limits, book) {
     book.update([&](EngineStats& stats) { stats.weight_bytes = backend->weight_bytes; });
     thread = std::thread([this] { run(); });
@@ -189,7 +189,7 @@ RequestId Engine::generate(GenerateRequest request) {
   sequence->stats.prompt_rows =
       sequence->prefix.rows + static_cast<int>(sequence->prompt.size()) / row_width;
   sequence->request = std::move(request);
-  return impl_->submit(std::move(sequence), impl_->sequences, impl_->limits.max_sequences);
+  return impl_->submit(std::move(sequence), impl_->sequences, impl_->limits.places());
 }
 
 RequestId Engine::encode(std::vector<float> pcm, int channels, int sample_rate) {
@@ -216,6 +216,8 @@ EngineStats Engine::stats() const {
 }
 
 const Backend& Engine::backend() const { return *impl_->backend; }
+
+const EngineLimits& Engine::limits() const { return impl_->limits; }
 
 void Engine::close() { impl_->close(); }
 

@@ -16,12 +16,16 @@ namespace sonant {
 
 using RequestId = uint64_t;
 
+// Where 0 is the default, it means what suits the device: the backend says it.
 struct EngineLimits {
-  int max_sequences = 16;        // decoded side by side; more wait in line
+  int max_sequences = 0;         // decoded side by side; more wait in line
+  int max_parked = 0;            // more that may hold state, for callers who count those paused for their readers apart
   int max_waiting = 256;         // further requests are refused with "overloaded"; also for encode and decode
-  int prefill_slice_rows = 64;   // prompt rows computed between two frames of the others
+  int prefill_slice_rows = 0;    // prompt rows computed between two frames of the others
   size_t voice_cache_bytes = 256u << 20;  // least recently used prefixes go first
-  int encode_slice_frames = 8;   // reference frames encoded between two frames of the others
+  int encode_slice_frames = 0;   // reference frames encoded between two frames of the others
+
+  int places() const { return max_sequences + max_parked; }
 };
 
 // How frames are gathered into chunks. The first chunk leaves after `first_frames`; then each
@@ -119,6 +123,7 @@ class Engine {
   void consumed(RequestId id, int frames);  // the reader took that many more frames
   EngineStats stats() const;
   const Backend& backend() const;
+  const EngineLimits& limits() const;  // with what suits the device in place of 0
   void close();  // cancels everything, joins the scheduler thread; no event after it returns
 
  private:

@@ -49,6 +49,7 @@ struct Sequence {
 
   std::vector<int32_t> codes;  // [n_vq] of the frame in the making
   Chunker chunker;
+  bool decoding = false;  // the codec is at work on its last frame: decoder and chunker stay as they are
   int delivered = 0;  // frames handed to the sink
   int consumed = 0;   // of them, taken by the reader
 
@@ -59,7 +60,13 @@ struct Sequence {
   std::optional<Time> first_audio;   // first chunk
   std::optional<Time> paused_since;  // the reader has lagged since
 
-  bool reader_lags() const { return delivered - consumed >= request.buffer_frames; }
+  // The chunk in the making goes out as soon as its last frame has its sound.
+  bool chunk_due() const { return !chunker.empty() && (chunker.full() || end); }
+  // A chunk that waits for the codec counts, so that what is drawn does not depend on when it goes out.
+  bool reader_lags() const {
+    const int coming = decoding && chunk_due() ? chunker.frames() : 0;
+    return delivered + coming - consumed >= request.buffer_frames;
+  }
   // Counts a frame that was complete at `now`.
   void note_frame(Time now) { drawn[static_cast<size_t>(stats.frames++) % drawn.size()] = now; }
   // Charges a prefill slice that ran from `from` to `to`.

@@ -35,30 +35,43 @@ void Scheduler::consumed(RequestId id, int frames) {
 }
 
 bool Scheduler::ready(const Sequence& sequence) const {
-  return sequence.phase == Phase::kSpeaking && !sequence.failure && !sequence.reader_lags();
+  return sequence.phase == Phase::kSpeaking && !sequence.cancelled && !sequence.failure && !sequence.end &&
+         !sequence.reader_lags();
 }
 
 bool Scheduler::busy() const {
-  if (unwanted_ || !jobs_.idle() || (prefill_ && !prefill_->idle())) return true;
-  if (!waiting_.empty() && static_cast<int>(live_.size()) < limits_.max_sequences) return true;
+  if (unwanted_ || under_way_ || !jobs_.idle() || (prefill_ && !prefill_->idle())) return true;
+  if (!waiting_.empty() && static_cast<int>(live_.size()) < limits_.places()) return true;
   return std::any_of(live_.begin(), live_.end(), [&](const auto& one) { return ready(*one); });
 }
 
 void Scheduler::tick(std::vector<Event>& events, const Hooks& hooks) {
+  const auto hand_over = [&] {
+    if (!events.empty()) hooks.give_out(events);
+  };
   const auto let_go = [&] {
     sweep(events);
-    if (!events.empty()) hooks.give_out(events);
+    hand_over();
   };
   let_go();
   admit();
+  if (!jobs_.idle()) {  // they need the codec for themselves
+    settle(events);
+    hand_over();
+  }
   jobs_.advance(events);
   if (prefill_) prefill_->advance();
   hooks.take_in();
   let_go();
   step();
+  settle(events);
   hooks.take_in();
   decode();
   gather(events);
+  if (under_way_ && better_now()) {
+    hand_over();  // what is ready does not wait with it
+    settle(events);
+  }
   sweep(events);
 }
 
@@ -69,9 +82,16 @@ void Scheduler::cancel_all(std::vector<Event>& events) {
   jobs_.cancel_all(events);
 }
 
-// Ends what was cancelled, has failed or is complete.
+// Ends what was cancelled, has failed or is complete. Who waits for the sound of its last frame is not
+// complete; who is to go before that gets it first, as it would have had if the codec had not been beside.
 void Scheduler::sweep(std::vector<Event>& events) {
+  if (under_way_ && std::any_of(decoding_.begin(), decoding_.end(), [](const Sequence* sequence) {
+        return sequence->cancelled || sequence->failure;
+      })) {
+    settle(events);
+  }
   const auto over = [&](const std::unique_ptr<Sequence>& sequence) {
+    if (sequence->decoding) return false;
     if (sequence->cancelled) {
       finish(*sequence, FinishReason::kCancelled, events);
     } else if (sequence->failure) {
@@ -88,7 +108,7 @@ void Scheduler::sweep(std::vector<Event>& events) {
 }
 
 void Scheduler::admit() {
-  while (!waiting_.empty() && static_cast<int>(live_.size()) < limits_.max_sequences) {
+  while (!waiting_.empty() && static_cast<int>(live_.size()) < limits_.places()) {
     live_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
     Sequence& sequence = *live_.back();
@@ -118,7 +138,7 @@ void Scheduler::step() {
   frames_.clear();
   const Time from = Clock::now();
   for (const auto& sequence : live_) {
-    if (sequence->phase != Phase::kSpeaking || sequence->failure) continue;
+    if (sequence->phase != Phase::kSpeaking || sequence->failure || sequence->end) continue;
     sequence->note_pause(from);
     if (!ready(*sequence)) continue;
     speaking_.push_back(sequence.get());
@@ -156,55 +176,99 @@ void Scheduler::step() {
     }
     ++drawn;
     sequence.note_frame(to);
-    if (sequence.stats.frames == sequence.request.max_frames) sequence.end = FinishReason::kLength;
   }
   book_.step_took(ms, drawn);
 }
 
+// Adds the frames of the step to their chunks and has their sound made, or begun.
 void Scheduler::decode() {
   decodes_.clear();
   decoding_.clear();
   for (size_t i = 0; i < speaking_.size(); ++i) {
     Sequence& sequence = *speaking_[i];
-    if (sequence.cancelled || sequence.failure || frames_[i].stopped || !sequence.decoder) continue;
-    const int books = sequence.request.sampling.n_vq;
-    const int n_codebooks = backend_.codec->config().n_codebooks;
-    decodes_.push_back({.stream = sequence.decoder.get(),
-                        .codes = sequence.codes.data(),
-                        .n_frames = 1,
-                        .n_books = books > 0 ? std::min(books, n_codebooks) : n_codebooks,
-                        .pcm = sequence.chunker.next_pcm()});
-    decoding_.push_back(&sequence);
+    if (sequence.cancelled || sequence.failure || frames_[i].stopped) continue;
+    if (sequence.decoder) {
+      const int books = sequence.request.sampling.n_vq;
+      const int n_codebooks = backend_.codec->config().n_codebooks;
+      decodes_.push_back({.stream = sequence.decoder.get(),
+                          .codes = sequence.codes.data(),
+                          .n_frames = 1,
+                          .n_books = books > 0 ? std::min(books, n_codebooks) : n_codebooks,
+                          .pcm = sequence.chunker.next_pcm()});
+      decoding_.push_back(&sequence);
+    }
+    sequence.chunker.add(sequence.codes.data());
+    // Not before: a frame whose sound is still to be handed out would pass for the last one.
+    if (sequence.stats.frames == sequence.request.max_frames) sequence.end = FinishReason::kLength;
   }
   if (decoding_.empty()) return;
+  Codec& codec = *backend_.codec;
   const Time from = Clock::now();
   attempt_batch(
-      std::span(decodes_), [&](std::span<DecodeItem> items) { backend_.codec->decode(items); },
+      std::span(decodes_),
+      [&](std::span<DecodeItem> items) {
+        // What is tried again alone is over when it returns: only one decode may be under way.
+        if (!codec.decodes_beside() || items.size() < decodes_.size()) return codec.decode(items);
+        codec.begin_decode(items);
+        under_way_ = true;
+      },
       [](size_t, const Failure& failure) { return failure.code == "bad_request"; },
       [&](size_t i, const Failure& failure) { decoding_[i]->failure = failure; });
   const double ms = ms_between(from, Clock::now());
+  if (!under_way_) return codec_took(ms);
+  begin_ms_ = ms;
+  for (Sequence* sequence : decoding_) sequence->decoding = true;
+}
+
+// Whether the decode under way is not to be left to the next tick.
+bool Scheduler::better_now() const {
+  const auto first_sound = [](const Sequence* one) { return !one->first_audio && one->chunk_due(); };
+  return std::any_of(decoding_.begin(), decoding_.end(), first_sound) ||
+         std::none_of(live_.begin(), live_.end(), [&](const auto& one) { return ready(*one); });
+}
+
+// Waits for the decode under way, if there is one, and hands its chunks out. Who has been cancelled or
+// has failed since it began gets them too: they come from before that.
+void Scheduler::settle(std::vector<Event>& events) {
+  if (!std::exchange(under_way_, false)) return;
+  const Time from = Clock::now();
+  const auto failure = attempt([&] { backend_.codec->finish_decode(); });
+  codec_took(begin_ms_ + ms_between(from, Clock::now()));
+  for (Sequence* sequence : decoding_) {
+    sequence->decoding = false;
+    if (failure) sequence->failure = failure;
+  }
+  if (failure) return;
+  for (Sequence* sequence : decoding_) {
+    if (sequence->chunk_due()) hand_out(*sequence, events);
+  }
+}
+
+// Hands out the chunks of the tick's frames that wait for no codec.
+void Scheduler::gather(std::vector<Event>& events) {
+  for (Sequence* sequence : speaking_) {
+    if (sequence->cancelled || sequence->failure || sequence->decoding) continue;
+    if (sequence->chunk_due()) hand_out(*sequence, events);
+  }
+}
+
+void Scheduler::hand_out(Sequence& sequence, std::vector<Event>& events) {
+  events.push_back(sequence.chunker.take(sequence.id));
+  sequence.delivered += events.back().frames;
+  if (sequence.first_audio) return;
+  sequence.first_audio = Clock::now();
+  sequence.stats.first_audio_ms = ms_between(sequence.submitted, *sequence.first_audio);
+}
+
+// Charges the last decode. `ms` is the time this thread gave to it: all of it where it waits from the
+// beginning to the end, and where the codec decodes beside, its beginning and what was left to wait
+// for; how long the device took is not in it.
+void Scheduler::codec_took(double ms) {
   for (Sequence* sequence : decoding_) {
     sequence->stats.codec_ms += ms;
     if (!sequence->first_audio) sequence->stats.first_codec_ms += ms;
   }
   book_.codec_took(ms);
-}
-
-void Scheduler::gather(std::vector<Event>& events) {
-  const Time now = Clock::now();
-  for (size_t i = 0; i < speaking_.size(); ++i) {
-    Sequence& sequence = *speaking_[i];
-    if (sequence.cancelled || sequence.failure) continue;
-    Chunker& chunker = sequence.chunker;
-    if (!frames_[i].stopped) chunker.add(sequence.codes.data());
-    if (chunker.empty() || !(chunker.full() || sequence.end)) continue;
-    events.push_back(chunker.take(sequence.id));
-    sequence.delivered += events.back().frames;
-    if (!sequence.first_audio) {
-      sequence.first_audio = now;
-      sequence.stats.first_audio_ms = ms_between(sequence.submitted, now);
-    }
-  }
 }
 
 void Scheduler::fail_all(const Failure& failure, std::vector<Event>& events) {

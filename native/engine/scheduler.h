@@ -4,6 +4,10 @@
 // up. A prompt that completes speaks in the same tick. Between its parts a tick looks at what has
 // come in: who is cancelled then takes part in nothing more, and is told of the end at once.
 //
+// Where the codec decodes beside the language model, a tick only begins to decode its frames, and the
+// next one waits for them after its step and hands them out. A tick waits for its own where somebody
+// would notice: for a sequence's first sound, and when there is no next step to wait behind.
+//
 // All live sequences fit one batch, so none has to be chosen over another here; who may be live
 // is first come, first served.
 #pragma once
@@ -55,7 +59,11 @@ class Scheduler {
   void start(Sequence& sequence);
   void step();
   void decode();
+  bool better_now() const;
+  void settle(std::vector<Event>& events);
   void gather(std::vector<Event>& events);
+  void hand_out(Sequence& sequence, std::vector<Event>& events);
+  void codec_took(double ms);
   void finish(Sequence& sequence, FinishReason reason, std::vector<Event>& events);
 
   Backend& backend_;
@@ -74,8 +82,13 @@ class Scheduler {
   std::vector<Sequence*> speaking_;
   std::vector<int> rows_before_;
   std::vector<FrameItem> frames_;
+
+  // The last decode: while it is under way, into the next tick, its sequences are marked `decoding`
+  // and stay live.
   std::vector<DecodeItem> decodes_;
   std::vector<Sequence*> decoding_;
+  bool under_way_ = false;
+  double begin_ms_ = 0;
 };
 
 }  // namespace sonant

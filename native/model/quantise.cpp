@@ -104,6 +104,18 @@ std::vector<float> random_values(const TableEntry& entry, const std::map<std::st
   return values;
 }
 
+// What `bias` needs for the text logit of "go on" to be this far above that of "stop"; by chance they differ by about 1.
+constexpr float kTalkativeness = 16;
+
+void make_talkative(std::vector<float>& bias, const std::vector<float>& embeddings, const LmConfig& config) {
+  const size_t width = bias.size();
+  const float* go_on = &embeddings[config.assistant_slot_id * width];
+  const float* stop = &embeddings[config.audio_end_id * width];
+  float square = 0;
+  for (size_t i = 0; i < width; ++i) square += (go_on[i] - stop[i]) * (go_on[i] - stop[i]);
+  for (size_t i = 0; i < width; ++i) bias[i] += kTalkativeness * (go_on[i] - stop[i]) / square;
+}
+
 }  // namespace
 
 void copy_companions(const std::string& in_folder, const std::string& out_folder) {
@@ -163,7 +175,7 @@ void quantise_checkpoint(const std::string& in_folder, const std::string& out_fo
   copy_companions(in_folder, out_folder);
 }
 
-void random_checkpoint(const std::vector<TableEntry>& table, RandomDType dtype, uint64_t seed, const std::string& path) {
+void random_checkpoint(const std::vector<TableEntry>& table, RandomDType dtype, uint64_t seed, const std::string& path, const LmConfig* talkative) {
   std::map<std::string, const TableEntry*> by_name;
   for (const TableEntry& entry : table) by_name[entry.name] = &entry;
   const DType plain = dtype == RandomDType::kF32 ? DType::kF32 : DType::kBF16;
@@ -176,7 +188,8 @@ void random_checkpoint(const std::vector<TableEntry>& table, RandomDType dtype, 
   }
   SafetensorsWriter writer(path, specs);
   for (const auto& [name, entry] : by_name) {
-    const std::vector<float> values = random_values(*entry, by_name, seed);
+    std::vector<float> values = random_values(*entry, by_name, seed);
+    if (talkative && name == "local_transformer.ln_f.bias") make_talkative(values, random_values(*by_name.at("transformer.wte.weight"), by_name, seed), *talkative);
     if (int8(*entry)) {
       const Int8Matrix matrix = to_int8(values, entry->shape.at(0), entry->shape.at(1));
       writer.write(matrix.values.data(), matrix.values.size());

@@ -23,8 +23,10 @@ void quantise_checkpoint(const std::string& in_folder, const std::string& out_fo
 enum class RandomDType { kF32, kBf16, kInt8 };
 
 // Writes `path` with random values. The values of a tensor depend on the seed and its name
-// alone. kInt8 stores the table's matrices as I8 and the rest as BF16.
-void random_checkpoint(const std::vector<TableEntry>& table, RandomDType dtype, uint64_t seed, const std::string& path);
+// alone. kInt8 stores the table's matrices as I8 and the rest as BF16. `talkative`, of a language model's table, adds to
+// the bias in front of the decision whether to go on what makes it go on until it is cut.
+void random_checkpoint(const std::vector<TableEntry>& table, RandomDType dtype, uint64_t seed, const std::string& path,
+                       const LmConfig* talkative = nullptr);
 
 // Copies the files beside the weights: what a checkpoint folder holds besides its tensors.
 void copy_companions(const std::string& in_folder, const std::string& out_folder);

@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     }
   }
   if (folder.empty()) return std::fprintf(stderr, "usage: sonant_parity FOLDER [--device cpu|cuda[:N]] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]\n"), 2;
-  options.create = [&](const sonant::BackendOptions& wanted) { return sonant::create_backend(device, wanted); };
+  options.create = [&](const sonant::BackendOptions& wanted) { return sonant::open_backend(device, wanted, wanted.precision).backend; };
   try {
     int failed = 0;
     for (const sonant::Rung& rung : run_ladder(folder, options)) {

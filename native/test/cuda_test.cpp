@@ -79,6 +79,14 @@ TEST(cuda_parity_ladder) {
   }
 }
 
+TEST(cuda_asks_for_larger_slices_and_more_company_than_the_cpu) {
+  const BackendOptions options = options_for("lm-tiny", nullptr, Precision::kFp32);
+  const auto gpu = cuda::create_backend(options), cpu = create_cpu_backend(options);
+  CHECK(gpu->sequences > cpu->sequences && cpu->sequences > 0);
+  CHECK(gpu->prefill_rows > cpu->prefill_rows && cpu->prefill_rows > 0);
+  CHECK(gpu->encode_frames > cpu->encode_frames && cpu->encode_frames > 0);
+}
+
 TEST(cuda_draws_what_the_cpu_draws) {
   const BackendOptions options = options_for("lm-tiny", nullptr, Precision::kFp32);
   const auto gpu = cuda::create_backend(options), cpu = create_cpu_backend(options);

@@ -156,6 +156,47 @@ TEST(engine_refuses_what_it_has_no_room_for) {
   CHECK_EQUAL(rig.run(request(2, 5)).frames, 5);  // there is room again
 }
 
+TEST(engine_keeps_more_than_it_speaks_when_some_are_parked) {
+  Rig rig({.max_sequences = 1, .max_parked = 1, .max_waiting = 1});
+  GenerateRequest unread = request(2, 10);
+  unread.buffer_frames = 2;
+  const RequestId parked = rig.engine->generate(unread);
+  rig.listener.wait_frames(parked, 2);
+  CHECK_EQUAL(rig.run(request(2, 5)).frames, 5);
+
+  const std::vector<RequestId> more{rig.engine->generate(unread), rig.engine->generate(unread)};
+  rig.listener.wait_frames(more[0], 2);
+  CHECK_THROWS_CODE(rig.engine->generate(request(2, 5)), "overloaded");
+  CHECK_EQUAL(rig.listener.so_far(more[1]).frames, 0);
+}
+
+TEST(engine_follows_the_device_where_no_limit_is_set) {
+  const auto state = std::make_shared<FakeState>();
+  const auto device = [&] {
+    auto backend = fake_backend(state);
+    backend->sequences = 3;
+    backend->prefill_rows = 10;
+    backend->encode_frames = 5;
+    return backend;
+  };
+  {
+    Rig rig({}, state, device());
+    CHECK_EQUAL(rig.engine->limits().max_sequences, 3);
+    GenerateRequest unread = request(25, 20);
+    unread.buffer_frames = 1;
+    for (int i = 0; i < 3; ++i) rig.listener.wait_frames(rig.engine->generate(unread), 1);
+    const RequestId fourth = rig.engine->generate(unread);
+    rig.listener.wait_done(rig.engine->encode(std::vector<float>(1000, 0.1f), 1, 1000));  // 12 frames of 80
+    CHECK_EQUAL(rig.listener.so_far(fourth).frames, 0);
+    CHECK_EQUAL(rig.engine->stats().live, 3);
+    CHECK_EQUAL(state->prefill_rows.size(), 9u);  // three prompts of 10, 10 and 5 rows
+    CHECK_EQUAL(std::count(state->calls.begin(), state->calls.end(), 'e'), 3);
+  }
+  const Rig set({.max_sequences = 2, .prefill_slice_rows = 7, .encode_slice_frames = 1}, state, device());
+  const EngineLimits& limits = set.engine->limits();
+  CHECK(limits.max_sequences == 2 && limits.prefill_slice_rows == 7 && limits.encode_slice_frames == 1);
+}
+
 TEST(engine_has_room_as_soon_as_an_end_is_heard) {
   Rig rig({.max_sequences = 1, .max_waiting = 0});
   for (int i = 0; i < 200; ++i) CHECK_EQUAL(rig.run(request(1, 1)).frames, 1);
@@ -244,13 +285,16 @@ TEST(engine_never_repeats_a_step_that_moved_sequences_on) {
   rig.check_nothing_left();
 }
 
-TEST(engine_survives_a_storm_of_cancels) {
-  Rig rig({.max_sequences = 8, .max_waiting = 2000, .prefill_slice_rows = 8, .voice_cache_bytes = 9000});
+static void storm_of_cancels(bool beside) {
+  const auto state = std::make_shared<FakeState>();
+  state->beside = beside;
+  Rig rig({.max_sequences = 8, .max_waiting = 2000, .prefill_slice_rows = 8, .voice_cache_bytes = 9000}, state);
   std::mt19937 random(7);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   std::vector<RequestId> ids;
   for (int i = 0; i < 1000; ++i) {
-    const int32_t end = below(10) == 0 ? kFailStep : 1 + below(30);
+    const int32_t faults[] = {kFailStep, kFailDecode, kBreakDecode};
+    const int32_t end = below(10) == 0 ? faults[below(3)] : 1 + below(30);
     GenerateRequest one = below(2) ? voiced(below(4), 20, 1 + below(12), end, random())
                                    : request(1 + below(30), end, random());
     one.buffer_frames = 1 + below(40);
@@ -278,5 +322,8 @@ TEST(engine_survives_a_storm_of_cancels) {
   rig.check_nothing_left();
   CHECK(rig.engine->stats().voice_cache_bytes <= 9000u);
 }
+
+TEST(engine_survives_a_storm_of_cancels) { storm_of_cancels(false); }
+TEST(engine_survives_a_storm_of_cancels_while_it_decodes_beside) { storm_of_cancels(true); }
 
 }  // namespace sonant::test

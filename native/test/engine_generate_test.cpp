@@ -170,7 +170,7 @@ TEST(engine_refuses_bad_requests) {
   bad.sampling.n_vq = 5;
   refused(bad, "n_vq");
   CHECK_EQUAL(rig.engine->stats().submitted, 0u);
-  CHECK_THROWS_CODE(Rig({.max_sequences = 0}), "bad_request");
+  CHECK_THROWS_CODE(Rig({.max_sequences = -1}), "bad_request");
 }
 
 TEST(engine_without_a_model_says_so) {

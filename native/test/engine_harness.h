@@ -109,8 +109,9 @@ class Gate {
 
 struct Rig {
   explicit Rig(const EngineLimits& limits = {}) : Rig(limits, std::make_shared<FakeState>()) {}
-  Rig(const EngineLimits& limits, std::shared_ptr<FakeState> given) : state(std::move(given)) {
-    engine = std::make_unique<Engine>(fake_backend(state), limits,
+  Rig(const EngineLimits& limits, std::shared_ptr<FakeState> given) : Rig(limits, given, fake_backend(given)) {}
+  Rig(const EngineLimits& limits, std::shared_ptr<FakeState> given, std::unique_ptr<Backend> backend) : state(std::move(given)) {
+    engine = std::make_unique<Engine>(std::move(backend), limits,
                                       [this](std::vector<Event>&& events) { listener.hear(std::move(events)); });
   }
   Heard run(const GenerateRequest& request) { return listener.wait_done(engine->generate(request)); }

@@ -3,16 +3,19 @@
 // frame at which it stops, or one of the faults below. FakeState counts what is alive.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.h"
 #include "model/error.h"
+#include "test/check.h"
 
 namespace sonant::test {
 
@@ -24,14 +27,17 @@ enum FakeText : int32_t {
   kTearStep,           // the step of frame 2 throws after all its sequences have moved on
   kNotFinite,          // frame 2 reports that its numbers are not finite
   kFailDecode,         // the codec refuses frame 2
+  kBreakDecode,        // the codec fails at frame 2 after its streams have moved on
 };
 
 struct FakeState {
   std::atomic<int> sequences{0}, streams{0}, prefixes{0};
   std::function<void(int batch)> on_step;        // before each step, on the scheduler's thread
   std::function<void(int rows)> on_prefill;      // before each prefill
+  bool beside = false;                           // the codec decodes beside the language model
+  std::function<void()> on_begin, on_finish;     // of a decode beside
   std::mutex mutex;
-  std::string calls;                             // one letter a call: prefill, step, decode, encode
+  std::string calls;                             // one letter a call: prefill, step, decode, begin, finish, encode
   std::vector<int> prefill_rows;                 // rows of each prefill call
   void note(char call) {
     const std::lock_guard lock(mutex);
@@ -71,8 +77,10 @@ struct FakeSequence : Counted<LmSequence> {
 
 struct FakeStream : Counted<CodecStream> {
   using Counted::Counted;
+  ~FakeStream() override { CHECK(!in_use); }
   size_t bytes() const override { return 500; }
   uint64_t hash = 1;
+  bool in_use = false;  // a decode beside is under way
 };
 
 class FakeLm final : public LanguageModel {
@@ -153,6 +161,7 @@ class FakeLm final : public LanguageModel {
         item.codes[book] = book < books ? static_cast<int32_t>(hash % 63) : 64;
       }
       if (fault(item, kFailDecode)) item.codes[0] = 63;
+      if (fault(item, kBreakDecode)) item.codes[1] = 63;
       for (int book = 0; book < 4; ++book) sequence.hash = mix(sequence.hash, static_cast<uint64_t>(item.codes[book]));
       ++sequence.frame_count;
       ++sequence.row_count;
@@ -180,24 +189,42 @@ class FakeCodec final : public Codec {
   std::unique_ptr<CodecStream> create_encoder() override { return std::make_unique<FakeStream>(state_->streams); }
 
   void decode(std::span<DecodeItem> items) override {
+    CHECK(begun_.empty());
     state_->note('d');
+    refuse(items);
+    make(items);
+  }
+
+  // Beside, all is done at the end, so that whatever was moved, freed or handed out too early shows.
+  bool decodes_beside() const override { return state_->beside; }
+  void begin_decode(std::span<DecodeItem> items) override {
+    CHECK(begun_.empty());
+    state_->note('b');
+    if (state_->on_begin) state_->on_begin();
+    refuse(items);
     for (const DecodeItem& item : items) {
-      if (item.codes[0] == 63) throw Error("bad_request", "scripted decode failure");
+      static_cast<FakeStream&>(*item.stream).in_use = true;
+      std::fill_n(item.pcm, item.n_frames * 160, kNotMadeYet);
+      begun_.push_back({item, {item.codes, item.codes + item.n_frames * item.n_books}});
     }
-    for (const DecodeItem& item : items) {
-      auto& stream = static_cast<FakeStream&>(*item.stream);
-      for (int frame = 0; frame < item.n_frames; ++frame) {
-        for (int book = 0; book < item.n_books; ++book) {
-          stream.hash = mix(stream.hash, static_cast<uint64_t>(item.codes[frame * item.n_books + book]));
-        }
-        for (int i = 0; i < 160; ++i) {
-          item.pcm[frame * 160 + i] = static_cast<float>(mix(stream.hash, static_cast<uint64_t>(i)) % 2001) / 1000 - 1;
-        }
-      }
+  }
+  void finish_decode() override {
+    CHECK(!begun_.empty());
+    state_->note('f');
+    if (state_->on_finish) state_->on_finish();
+    std::vector<DecodeItem> items;
+    const std::vector<Begun> begun = std::exchange(begun_, {});
+    for (const Begun& one : begun) {
+      static_cast<FakeStream&>(*one.item.stream).in_use = false;
+      CHECK_EQUAL(one.item.pcm[0], kNotMadeYet);
+      items.push_back(one.item);
+      items.back().codes = one.codes.data();
     }
+    make(items);
   }
 
   void encode(std::span<EncodeItem> items) override {
+    CHECK(begun_.empty());
     state_->note('e');
     for (const EncodeItem& item : items) {
       auto& stream = static_cast<FakeStream&>(*item.stream);
@@ -213,6 +240,34 @@ class FakeCodec final : public Codec {
   void dequantize(const int32_t*, int, int, float*) override {}
 
  private:
+  static constexpr float kNotMadeYet = 77;
+  struct Begun {
+    DecodeItem item;
+    std::vector<int32_t> codes;
+  };
+
+  static void refuse(std::span<DecodeItem> items) {
+    for (const DecodeItem& item : items) {
+      if (item.codes[0] == 63) throw Error("bad_request", "scripted decode failure");
+    }
+  }
+  static void make(std::span<DecodeItem> items) {
+    bool broken = false;
+    for (const DecodeItem& item : items) {
+      auto& stream = static_cast<FakeStream&>(*item.stream);
+      for (int frame = 0; frame < item.n_frames; ++frame) {
+        const int32_t* codes = item.codes + frame * item.n_books;
+        broken = broken || (item.n_books > 1 && codes[1] == 63);
+        for (int book = 0; book < item.n_books; ++book) stream.hash = mix(stream.hash, static_cast<uint64_t>(codes[book]));
+        for (int i = 0; i < 160; ++i) {
+          item.pcm[frame * 160 + i] = static_cast<float>(mix(stream.hash, static_cast<uint64_t>(i)) % 2001) / 1000 - 1;
+        }
+      }
+    }
+    if (broken) throw Error("engine_failed", "scripted break of a decode");
+  }
+
+  std::vector<Begun> begun_;
   std::shared_ptr<FakeState> state_;
   CodecConfig config_;
 };
@@ -223,6 +278,9 @@ inline std::unique_ptr<Backend> fake_backend(const std::shared_ptr<FakeState>& s
   backend->lm = std::make_unique<FakeLm>(state);
   backend->codec = std::make_unique<FakeCodec>(state);
   backend->weight_bytes = 77;
+  backend->sequences = 16;
+  backend->prefill_rows = 64;
+  backend->encode_frames = 8;
   return backend;
 }
 

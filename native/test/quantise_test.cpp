@@ -195,4 +195,14 @@ TEST(random_checkpoints) {
   CHECK(int8->get("transformer.ln_f.weight").dtype == DType::kBF16);
   const auto bf16 = make("bf16", lm_table(lm), RandomDType::kBf16, 1);
   CHECK(signal_to_noise_db(floats(bf16->get("transformer.wte.weight")), floats(int8->get("transformer.wte.weight"))) > 35);
+
+  random_checkpoint(lm_table(lm), RandomDType::kF32, 1, folder + "/talkative", &lm);
+  const auto talkative = Checkpoint::open_file(folder + "/talkative");
+  const std::vector<float> bias = floats(talkative->get("local_transformer.ln_f.bias")), rows = floats(talkative->get("transformer.wte.weight"));
+  double go_on = 0, stop = 0;
+  for (size_t i = 0; i < bias.size(); ++i) {
+    go_on += bias[i] * rows[lm.assistant_slot_id * bias.size() + i];
+    stop += bias[i] * rows[lm.audio_end_id * bias.size() + i];
+  }
+  CHECK_NEAR(go_on - stop, 16, 1e-3);
 }

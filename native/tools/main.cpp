@@ -25,8 +25,9 @@ namespace fs = std::filesystem;
 constexpr const char* kUsage =
     "Usage:\n"
     "  sonant_model quantise IN OUT [--only lm|codec]      int8 form of a checkpoint\n"
-    "  sonant_model random CONFIG_FOLDER OUT [--dtype bf16|f32|int8] [--seed N]\n"
-    "                                                      random weights for the sizes of a config\n"
+    "  sonant_model random CONFIG_FOLDER OUT [--dtype bf16|f32|int8] [--seed N] [--talkative]\n"
+    "                                                      random weights for the sizes of a config; --talkative:\n"
+    "                                                      a language model that goes on until it is cut\n"
     "  sonant_model info FOLDER [--tensors]                what a checkpoint holds\n";
 
 struct Arguments {
@@ -112,11 +113,21 @@ void random_weights(const Arguments& arguments) {
   if (problem != std::errc() || end != text.data() + text.size()) throw Error("bad_request", "--seed must be a whole number from 0 to 2^64 - 1.");
   for (const PartFolder& folder : parts(word(arguments, 0, "CONFIG_FOLDER"), word(arguments, 1, "The folder OUT"))) {
     const std::string config = folder.in + "/config.json";
-    const auto table = folder.part == Part::kLm ? lm_table(read_lm_config(config)) : codec_table(read_codec_config(config));
     fs::create_directories(folder.out);
-    random_checkpoint(table, dtype->second, seed, folder.out + "/model.safetensors");
+    const std::string path = folder.out + "/model.safetensors";
+    size_t tensors = 0;
+    if (folder.part == Part::kLm) {
+      const LmConfig lm = read_lm_config(config);
+      const auto table = lm_table(lm);
+      random_checkpoint(table, dtype->second, seed, path, arguments.options.count("--talkative") ? &lm : nullptr);
+      tensors = table.size();
+    } else {
+      const auto table = codec_table(read_codec_config(config));
+      random_checkpoint(table, dtype->second, seed, path);
+      tensors = table.size();
+    }
     if (!fs::equivalent(folder.in, folder.out)) copy_companions(folder.in, folder.out);
-    std::printf("%s: %zu tensors, %.1f MB\n", folder.out.c_str(), table.size(), megabytes(folder.out));
+    std::printf("%s: %zu tensors, %.1f MB\n", folder.out.c_str(), tensors, megabytes(folder.out));
   }
 }
 
@@ -167,7 +178,7 @@ int run(int argc, char** argv) {
   if (command == "quantise") {
     quantise(parse_arguments(argc, argv, {"--only"}, {}));
   } else if (command == "random") {
-    random_weights(parse_arguments(argc, argv, {"--dtype", "--seed"}, {}));
+    random_weights(parse_arguments(argc, argv, {"--dtype", "--seed"}, {"--talkative"}));
   } else if (command == "info") {
     info(parse_arguments(argc, argv, {}, {"--tensors"}));
   } else {

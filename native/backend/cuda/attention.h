@@ -60,7 +60,8 @@ class PartOfTile {
   static constexpr size_t kSharedBytes = sizeof(float) * R * (HD + kWarp);  // of a warp
 
   // `shared` belongs to this warp. Lane l sums values of dims [l kDims, (l + 1) kDims).
-  __device__ void run(const Rows& rows, const CacheLayout& layout, int layer, int head, int row0, int count, const float* q, int ldq, int part, float* shared, int lane) {
+  template <class RowsT>
+  __device__ void run(const RowsT& rows, const CacheLayout& layout, int layer, int head, int row0, int count, const float* q, int ldq, int part, float* shared, int lane) {
     float *queries = shared, *weights = shared + R * HD;
     for (int e = lane; e < R * HD; e += kWarp) {
       const int r = min(e / HD, count - 1), d = e % HD;
@@ -152,7 +153,8 @@ class PartOfTile<bf16, HD> {
   static constexpr size_t kSharedBytes = 0;
   static constexpr int kBlocks = HD / 32, kDimTiles = HD / 8;
 
-  __device__ void run(const Rows& rows, const CacheLayout& layout, int layer, int head, int row0, int count, const float* q, int ldq, int part, float*, int lane) {
+  template <class RowsT>
+  __device__ void run(const RowsT& rows, const CacheLayout& layout, int layer, int head, int row0, int count, const float* q, int ldq, int part, float*, int lane) {
     const int g = lane / 4, t = lane % 4;
     int64_t position[2], first[2];
     uint32_t query[kBlocks][2][4];
@@ -272,7 +274,7 @@ class PartOfTile<bf16, HD> {
 
 // A block of 8 warps for a tile and one head. blockIdx = (tile, head).
 template <class T, int HD>
-__global__ void __launch_bounds__(kParts* kWarp) attend_kernel(const float* q, int ldq, int m, Rows rows, Tiles tiles, CacheLayout layout, int layer, T* out, int ld_out) {
+__global__ void __launch_bounds__(kParts* kWarp, HD <= 64 ? 2 : 1) attend_kernel(const float* q, int ldq, int m, Rows rows, Tiles tiles, CacheLayout layout, int layer, T* out, int ld_out) {
   SONANT_DYNAMIC_SHARED(shared);
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, head = blockIdx.y;
   await_previous();
@@ -297,7 +299,7 @@ __global__ void __launch_bounds__(kParts* kWarp) attend_kernel(const float* q, i
 constexpr int kShortWarps = 4;
 
 template <class T, int HD>
-__global__ void __launch_bounds__(kShortWarps* kWarp) attend_short_kernel(const float* q, int ldq, int m, Rows rows, CacheLayout layout, int layer, T* out, int ld_out) {
+__global__ void __launch_bounds__(kShortWarps* kWarp, HD <= 64 ? 4 : 1) attend_short_kernel(const float* q, int ldq, int m, Rows rows, CacheLayout layout, int layer, T* out, int ld_out) {
   SONANT_DYNAMIC_SHARED(shared);
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, task = blockIdx.x * kShortWarps + warp;
   await_previous();

@@ -58,6 +58,10 @@ std::unique_ptr<Backend> create_backend(const BackendOptions& options) {
   backend->description = select_device(options.gpu) + ", " + (is_float ? "fp32" : "bf16");
   if (is_float) load<float>(*backend, options);
   else load<bf16>(*backend, options);
+  // A pass takes hundreds of rows in the time of a few, so what would be cut small for the others' sake need not be.
+  backend->sequences = 512;
+  backend->prefill_rows = 2048;
+  backend->encode_frames = 32;
   return backend;
 }
 

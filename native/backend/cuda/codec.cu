@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "backend/contract.h"
 
@@ -9,7 +10,7 @@ namespace sonant::cuda {
 
 namespace {
 
-constexpr int kMaxStreams = 256;        // of a decoding pass
+constexpr int kMaxStreams = 512;        // of a decoding pass
 constexpr int kMaxEncoders = 16;        // of an encoding pass
 constexpr int kDecoderSlots = 4096, kEncoderSlots = 64;
 
@@ -116,7 +117,7 @@ void CodecHalf<T>::reserve(int streams, cudaStream_t stream) {
 }
 
 template <class T>
-void CodecHalf<T>::begin(const std::vector<CodecStream*>& streams, int count, cudaStream_t stream) {
+void CodecHalf<T>::begin(const std::vector<CodecStream*>& streams, int count) {
   size_t offset = 0;
   for (size_t s = 0; s < stages_.size(); s++) {
     for (int i = 0; i < count; i++) {
@@ -125,7 +126,6 @@ void CodecHalf<T>::begin(const std::vector<CodecStream*>& streams, int count, cu
     }
     offset += static_cast<size_t>(stages_[s]->ring());
   }
-  refs_.upload(refs_.host.size(), stream);
 }
 
 template <class T>
@@ -143,6 +143,7 @@ CudaCodec<T>::CudaCodec(int device, const CodecConfig& config, const CodecWeight
   pcm_.host = PinnedBuffer<float>(static_cast<size_t>(kMaxStreams) * config.frame_samples * config.channels);
   latent_bias_ = to_device(weights.quantizer_out.bias, stream_);
   make_tables();
+  each_bucket(kMaxStreams, [&](int n) { graphs_.prepare(n, stream_, [&] { queue_decode(n); }); });
   stream_.wait();
 }
 
@@ -234,14 +235,51 @@ void CudaCodec<T>::dequantize(const int32_t* codes, int n_frames, int n_books, f
 }
 
 template <class T>
+void CudaCodec<T>::check_items(std::span<DecodeItem> items) const {
+  for (const DecodeItem& item : items) check_codes(config_, item.codes, item.n_frames, item.n_books);
+}
+
+template <class T>
 void CudaCodec<T>::decode(std::span<DecodeItem> items) {
   use_device(device_);
-  for (const DecodeItem& item : items) check_codes(config_, item.codes, item.n_frames, item.n_books);
-  by_frames(items, kMaxStreams, [&](const std::vector<DecodeItem*>& batch, int frame) { decode_frame(batch, frame); });
+  check_items(items);
+  by_frames(items, kMaxStreams, [&](const std::vector<DecodeItem*>& batch, int frame) {
+    begin_frame(batch, frame);
+    finish_frame(batch, frame);
+  });
+}
+
+// What goes beside is the usual case, a frame of each stream; the rest is done at once.
+template <class T>
+void CudaCodec<T>::begin_decode(std::span<DecodeItem> items) {
+  if (items.size() > kMaxStreams || std::any_of(items.begin(), items.end(), [](const DecodeItem& item) { return item.n_frames != 1; })) return decode(items);
+  use_device(device_);
+  check_items(items);
+  std::vector<DecodeItem*> batch;
+  for (DecodeItem& item : items) batch.push_back(&item);
+  try {
+    begin_frame(batch, 0);
+  } catch (...) {
+    cudaStreamSynchronize(stream_);  // part of it may be queued, and the streams may go
+    throw;
+  }
+  under_way_.assign(items.begin(), items.end());
+}
+
+template <class T>
+void CudaCodec<T>::finish_decode() {
+  if (under_way_.empty()) return;
+  use_device(device_);
+  std::vector<DecodeItem> items = std::exchange(under_way_, {});
+  std::vector<DecodeItem*> batch;
+  for (DecodeItem& item : items) batch.push_back(&item);
+  finish_frame(batch, 0);
 }
 
 template <class T>
 void CudaCodec<T>::queue_decode(int n) {
+  const auto places = static_cast<size_t>(n);
+  copy_words(stream_, {{decoder_.refs(), codes_.up(places * static_cast<size_t>(config_.n_codebooks)), books_.up(places), {}}});
   sum_codes(stream_, codes_.device.data(), config_.n_codebooks, books_.device.data(), n, tables_.data(), config_.codebook_size, config_.code_dim, latent_bias_.data(), latent_.data(), config_.code_dim);
   const float* from = latent_.data();
   int ld = config_.code_dim, rows = n;
@@ -256,25 +294,28 @@ void CudaCodec<T>::queue_decode(int n) {
 }
 
 template <class T>
-void CudaCodec<T>::decode_frame(const std::vector<DecodeItem*>& items, int frame) {
+void CudaCodec<T>::begin_frame(const std::vector<DecodeItem*>& items, int frame) {
   const int count = static_cast<int>(items.size()), n = bucket_of(count, kMaxStreams), books = config_.n_codebooks;
   std::vector<CodecStream*> streams;
   for (const DecodeItem* item : items) streams.push_back(item->stream);
-  decoder_.begin(streams, n, stream_);
+  decoder_.begin(streams, n);
   for (int i = 0; i < n; i++) {
     const bool real = i < count;
     books_.host[static_cast<size_t>(i)] = real ? items[static_cast<size_t>(i)]->n_books : 0;
     if (real) std::copy_n(items[static_cast<size_t>(i)]->codes + static_cast<size_t>(frame) * items[static_cast<size_t>(i)]->n_books, items[static_cast<size_t>(i)]->n_books, &codes_.host[static_cast<size_t>(i) * books]);
   }
-  codes_.upload(static_cast<size_t>(n) * books, stream_);
-  books_.upload(static_cast<size_t>(n), stream_);
   graphs_.run(n, stream_, [&] { queue_decode(n); });
   const size_t samples = static_cast<size_t>(config_.frame_samples) * config_.channels;
   check(cudaMemcpyAsync(pcm_.host.data(), decoder_.stages().back()->output(), static_cast<size_t>(count) * samples * 4, cudaMemcpyDeviceToHost, stream_), "a copy from the GPU");
+}
+
+template <class T>
+void CudaCodec<T>::finish_frame(const std::vector<DecodeItem*>& items, int frame) {
   stream_.wait();
-  for (int i = 0; i < count; i++) {
-    std::memcpy(items[static_cast<size_t>(i)]->pcm + static_cast<size_t>(frame) * samples, pcm_.host.data() + static_cast<size_t>(i) * samples, samples * 4);
-    CodecHalf<T>::advance(*items[static_cast<size_t>(i)]->stream);
+  const size_t samples = static_cast<size_t>(config_.frame_samples) * config_.channels;
+  for (size_t i = 0; i < items.size(); i++) {
+    std::memcpy(items[i]->pcm + static_cast<size_t>(frame) * samples, pcm_.host.data() + i * samples, samples * 4);
+    CodecHalf<T>::advance(*items[i]->stream);
   }
 }
 
@@ -295,7 +336,8 @@ void CudaCodec<T>::encode_frame(const std::vector<EncodeItem*>& items, int frame
     streams.push_back(items[static_cast<size_t>(i)]->stream);
     std::memcpy(quantiser.pcm.host.data() + static_cast<size_t>(i) * samples, items[static_cast<size_t>(i)]->pcm + static_cast<size_t>(frame) * samples, samples * 4);
   }
-  encoder_->begin(streams, n, stream_);
+  encoder_->begin(streams, n);
+  copy_words(stream_, {{encoder_->refs(), {}, {}, {}}});
   quantiser.pcm.upload(static_cast<size_t>(n) * samples, stream_);
   const float* from = quantiser.pcm.device.data();
   int ld = 1;  // samples, patched like the rows of later stages

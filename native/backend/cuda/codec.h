@@ -50,8 +50,10 @@ class CodecHalf {
   const std::vector<std::unique_ptr<CodecStageRunner<T>>>& stages() const { return stages_; }
   // Room for `streams` streams in a pass.
   void reserve(int streams, cudaStream_t stream);
-  // Tells the device which streams take part; places up to `count` that are not given go to nobody.
-  void begin(const std::vector<CodecStream*>& streams, int count, cudaStream_t stream);
+  // Says which streams take part; places up to `count` that are not given go to nobody.
+  void begin(const std::vector<CodecStream*>& streams, int count);
+  // Tells the device.
+  Copy refs() const { return refs_.up(refs_.host.size()); }
   const StreamRef* streams(size_t stage) const { return refs_.device.data() + stage * static_cast<size_t>(room_); }
   static void advance(CodecStream& stream);
 
@@ -78,6 +80,9 @@ class CudaCodec final : public Codec {
   std::unique_ptr<CodecStream> create_decoder() override;
   std::unique_ptr<CodecStream> create_encoder() override;
   void decode(std::span<DecodeItem> items) override;
+  bool decodes_beside() const override { return true; }
+  void begin_decode(std::span<DecodeItem> items) override;
+  void finish_decode() override;
   void encode(std::span<EncodeItem> items) override;
   void dequantize(const int32_t* codes, int n_frames, int n_books, float* latent) override;
   size_t weight_bytes() const { return weight_bytes_; }
@@ -85,7 +90,9 @@ class CudaCodec final : public Codec {
  private:
   void make_tables();
   void prepare_encoder();
-  void decode_frame(const std::vector<DecodeItem*>& items, int frame);
+  void check_items(std::span<DecodeItem> items) const;
+  void begin_frame(const std::vector<DecodeItem*>& items, int frame);
+  void finish_frame(const std::vector<DecodeItem*>& items, int frame);
   void queue_decode(int n);
   void encode_frame(const std::vector<EncodeItem*>& items, int frame);
 
@@ -101,6 +108,7 @@ class CudaCodec final : public Codec {
   DeviceBuffer<float> latent_;
   Mirror<float> pcm_;
   Graphs graphs_;
+  std::vector<DecodeItem> under_way_;  // between begin_decode and finish_decode
 
   struct Quantiser {
     Matrix<float> in;

@@ -83,8 +83,8 @@ __device__ inline void await_copies() {
 #endif
 }
 
-// A kernel may be started while the one before it still runs; what it needs of that one is there once this returns.
-// What comes before may read weights and nothing else.
+// A kernel may be started while the one before it still runs, as soon as that one has returned from this call; what it
+// needs of that one is there once this returns. What comes before may read all that is older.
 __device__ inline void await_previous() {
 #if !defined(SONANT_CUDA_EMULATION) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -69,7 +69,7 @@ struct DecideArgs {
 __device__ inline void decide_item(const DecideArgs& args, int item, int lane) {
   const float* row = args.x + static_cast<size_t>(item) * args.stride * args.ld;
   float go = 0, stop = 0;
-  NormedRow(row, args.d, args.norm.eps, lane).values(args.norm, [&](int i, float a, float b) {
+  each_normed(row, args.d, args.norm, lane, [&](int i, float a, float b) {
     go = fmaf(b, args.continue_row[i + 1], fmaf(a, args.continue_row[i], go));
     stop = fmaf(b, args.stop_row[i + 1], fmaf(a, args.stop_row[i], stop));
   });
@@ -83,11 +83,11 @@ __device__ inline void decide_item(const DecideArgs& args, int item, int lane) {
   args.states[item] = {!failed && !stopped, !failed && stopped, failed};
 }
 
-// A block an item: draws the code of one codebook from its scores, and puts the code's
+// Draws the code of one codebook from its scores, and puts the code's
 // embedding where the local transformer takes its next row from. If that has one layer, a code's query, key and
 // value depend on nothing else; then they come from a table, and go where the projection would have put them.
 struct DrawArgs {
-  const float* logits;  // [n][ld]
+  float* logits;        // [n][ld]
   int ld, size, book, n_vq, pad;
   const FrameRef* items;
   FrameState* states;
@@ -113,26 +113,65 @@ __device__ inline uint32_t ordered(float x) {
 }
 __device__ inline float unordered(uint32_t key) { return __uint_as_float(key & 0x80000000u ? key & 0x7fffffffu : ~key); }
 
-// Bytes of shared memory for a codebook of `size`.
-__host__ __device__ constexpr size_t draw_bytes(int size) { return static_cast<size_t>(size) * (8 + 4 + 4 + 4 + 4) + 64; }
+// Bytes of shared memory for a codebook of `size` and blocks of up to 512 threads.
+__host__ __device__ constexpr size_t draw_bytes(int size) { return static_cast<size_t>(size) * (8 + 4 + 4 + 4) + 4 * (1 + 2 * 16 + 4 * 2 * kWarp); }
 
-// How many of `count` places fulfil something; every thread gets it.
-template <class Holds>
-__device__ inline int count_of(int count, const Holds& holds) {
-  int found = 0;
-  for (int i = 0; i < count; i += kDrawThreads) {
-    const int at = i + static_cast<int>(threadIdx.x);
-    found += __syncthreads_count(at < count && holds(at));
+// Counts over a block of kThreads threads, one barrier each: two sets of numbers take turns, so that none is
+// overwritten before all have read it.
+template <int kThreads>
+class BlockCount {
+ public:
+  static constexpr int kSlots = 2 * kThreads / kWarp;
+
+  __device__ explicit BlockCount(int* slots) : slots_(slots) {}  // [kSlots]
+  // The sum of `mine`; every thread gets it.
+  __device__ int sum(int mine) {
+    int* set = next();
+    const int of_warp = __reduce_add_sync(kAllLanes, mine);
+    if (threadIdx.x % kWarp == 0) set[threadIdx.x / kWarp] = of_warp;
+    __syncthreads();
+    int all = 0;
+#pragma unroll
+    for (int w = 0; w < kThreads / kWarp; w++) all += set[w];
+    return all;
   }
-  return found;
-}
+  // The largest of `mine`; every thread gets it.
+  __device__ uint32_t largest(uint32_t mine) {
+    int* set = next();
+    const uint32_t of_warp = __reduce_max_sync(kAllLanes, mine);
+    if (threadIdx.x % kWarp == 0) set[threadIdx.x / kWarp] = static_cast<int>(of_warp);
+    __syncthreads();
+    uint32_t most = 0;
+#pragma unroll
+    for (int w = 0; w < kThreads / kWarp; w++) most = max(most, static_cast<uint32_t>(set[w]));
+    return most;
+  }
+  // How many of `count` places fulfil something.
+  template <class Holds>
+  __device__ int of(int count, const Holds& holds) {
+    int mine = 0;
+    for (int i = threadIdx.x; i < count; i += kThreads) mine += holds(i) ? 1 : 0;
+    return sum(mine);
+  }
 
-// A key that exactly `k` keys reach, or, if equal ones prevent that, the k-th largest. Bits are settled from the top.
-__device__ inline uint32_t threshold_of(const uint32_t* keys, int size, int k) {
+ private:
+  __device__ int* next() {
+    turn_ ^= 1;
+    return slots_ + turn_ * kThreads / kWarp;
+  }
+  int* slots_;
+  int turn_ = 0;
+};
+
+// A key that exactly `k` keys reach, or, if equal ones prevent that, the k-th largest. Bits are settled from the top; what is
+// more than the largest key needs no count.
+template <class Count>
+__device__ inline uint32_t threshold_of(Count& counts, const uint32_t* keys, int size, int k, uint32_t largest) {
   uint32_t threshold = 0;
   for (int bit = 31; bit >= 0; bit--) {
     const uint32_t candidate = threshold | 1u << bit;
-    const int count = count_of(size, [&](int i) { return keys[i] >= candidate; });
+    if (candidate > largest) continue;
+    const int count = counts.of(size, [&](int i) { return keys[i] >= candidate; });
     if (count >= k) threshold = candidate;
     if (count == k) break;
   }
@@ -140,74 +179,198 @@ __device__ inline uint32_t threshold_of(const uint32_t* keys, int size, int k) {
 }
 
 // Which of the candidates `u` falls on; `sums` are their weights' running sums.
-__device__ inline int pick(const double* sums, int count, float top_p, float u) {
+template <class Count>
+__device__ inline int pick(Count& counts, const double* sums, int count, float top_p, float u) {
   int kept = count;
   if (top_p > 0 && top_p < 1) {
     const double limit = static_cast<double>(top_p) * sums[count - 1];
-    kept = 1 + count_of(count - 1, [&](int i) { return sums[i] <= limit; });
+    kept = 1 + counts.of(count - 1, [&](int i) { return sums[i] <= limit; });
   }
   const double target = static_cast<double>(u) * sums[kept - 1];
-  return count_of(kept - 1, [&](int i) { return sums[i] <= target; });
+  return counts.of(kept - 1, [&](int i) { return sums[i] <= target; });
 }
 
+// Draws from a few of the best as one warp finds them, its keys in registers: lane l has those of ids l, l + 32, ...
+constexpr int kFew = kWarp;
+
+// The best of `keys` in the order of draws, with their ids, into [2 kFew] places each: at least k <= kFew of them, and more where
+// others equal the last. Returns how many, or -1 if they are too many for this way. `ids` and `best` are scratch [2 kFew].
+__device__ inline int find_few(const uint32_t (&keys)[kWarp], int k, int* ids, uint32_t* best, int* sorted_ids, uint32_t* sorted, int lane) {
+  // As many lanes as are asked for have a key of at least `least`, so no smaller one is wanted.
+  uint32_t most = 0;
+#pragma unroll
+  for (int j = 0; j < kWarp; j++) most = max(most, keys[j]);
+  int rank = 0;
+#pragma unroll
+  for (int l = 0; l < kWarp; l++) {
+    const uint32_t other = __shfl_sync(kAllLanes, most, l);
+    rank += other > most || (other == most && l < lane);
+  }
+  const uint32_t least = __shfl_sync(kAllLanes, most, __ffs(__ballot_sync(kAllLanes, rank == k - 1)) - 1);
+  int mine = 0;
+#pragma unroll
+  for (int j = 0; j < kWarp; j++) mine += keys[j] >= least;
+  int before = mine;  // of the lanes up to this one, then without it
+#pragma unroll
+  for (int step = 1; step < kWarp; step *= 2) {
+    const int other = __shfl_up_sync(kAllLanes, before, step);
+    if (lane >= step) before += other;
+  }
+  const int count = __shfl_sync(kAllLanes, before, kWarp - 1);
+  if (count > 2 * kFew) return -1;
+  before -= mine;
+#pragma unroll
+  for (int j = 0; j < kWarp; j++)
+    if (keys[j] >= least) ids[before] = j * kWarp + lane, best[before++] = keys[j];
+  __syncwarp();
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    const int own = half * kWarp + lane;
+    if (own >= count) continue;
+    const uint32_t key = best[own];
+    const int id = ids[own];
+    int place = 0;
+#pragma unroll 8
+    for (int o = 0; o < count; o++) place += best[o] > key || (best[o] == key && ids[o] < id);
+    sorted_ids[place] = id, sorted[place] = key;
+  }
+  __syncwarp();
+  const uint32_t threshold = sorted[k - 1];
+  int found = 0;
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    const int own = half * kWarp + lane;
+    found += __popc(__ballot_sync(kAllLanes, own < count && sorted[own] >= threshold));
+  }
+  return found <= kFew ? found : -1;
+}
+
+// What one warp draws from `count` <= kFew candidates, the best first; on every lane.
+__device__ inline int draw_few(const FrameRef& ref, uint32_t head, const int* ids, const uint32_t* keys, int count, int lane) {
+  if (!ref.do_sample) return ids[0];
+  const double top = static_cast<double>(unordered(keys[0]));
+  const double weight = lane < count ? exp(static_cast<double>(unordered(keys[lane])) - top) : 0.0;
+  double sum = 0, running = 0;  // of all; up to this lane
+#pragma unroll
+  for (int c = 0; c < kFew; c++) {
+    const double next = __shfl_sync(kAllLanes, weight, c);
+    if (c < count) sum += next;
+    if (c <= lane) running = sum;
+  }
+  const auto of_first = [&](int n, double limit) { return __popc(__ballot_sync(kAllLanes, lane < n && running <= limit)); };
+  int kept = count;
+  if (ref.audio_top_p > 0 && ref.audio_top_p < 1) kept = 1 + of_first(count - 1, static_cast<double>(ref.audio_top_p) * sum);
+  const double mass = __shfl_sync(kAllLanes, running, kept - 1);
+  return ids[of_first(kept - 1, static_cast<double>(philox_uniform(ref, head)) * mass)];
+}
+
+// Pairs of `count` values over a block, a few loads of a thread under way at once.
+template <int kThreads, class Load, class Put>
+__device__ inline void spread(int count, const Load& load, const Put& put) {
+  constexpr int kAtOnce = 5, kStep = 2 * kThreads;
+  for (int first = 2 * static_cast<int>(threadIdx.x); first < count; first += kAtOnce * kStep) {
+    float2 pairs[kAtOnce];
+#pragma unroll
+    for (int j = 0; j < kAtOnce; j++) pairs[j] = load(min(first + j * kStep, count - 2));
+#pragma unroll
+    for (int j = 0; j < kAtOnce; j++)
+      if (first + j * kStep < count) put(first + j * kStep, pairs[j]);
+  }
+}
+
+// A block an item; `shared` has draw_bytes(size).
 template <class T>
 __global__ void __launch_bounds__(kDrawThreads) draw_kernel(DrawArgs args) {
   SONANT_DYNAMIC_SHARED(shared);
+  constexpr int kHeld = 1024 / kDrawThreads;  // scores of a thread that are under way at once
   const int item = blockIdx.x, size = args.size;
   auto* weights = reinterpret_cast<double*>(shared);          // [size], in order; then their running sums
   auto* keys = reinterpret_cast<uint32_t*>(weights + size);   // [size]: scores as ordered numbers
   auto* candidates = reinterpret_cast<int*>(keys + size);     // [size]: ids, as found
   auto* sorted = candidates + size;                           // [size]: ids, in order
   auto* found = sorted + size;                                // how many candidates there are
-  await_previous();
+  BlockCount<kDrawThreads> counts(found + 1);
+  // What the sequence is and has drawn is older than the kernel before this one, whose scores are waited for.
   const FrameRef ref = args.items[item];
   FrameState& state = args.states[item];
   const bool active = state.active;
+  uint32_t* seen = args.history + (static_cast<size_t>(ref.slot) * args.n_vq + args.book) * args.words;
+  uint32_t held_seen[kHeld];
+#pragma unroll
+  for (int slot = 0; slot < kHeld; slot++) held_seen[slot] = seen[min(static_cast<int>(threadIdx.x) + slot * kDrawThreads, size - 1) / 32];
+  await_previous();
+  const float* logits = args.logits + static_cast<size_t>(item) * args.ld;
+  float held[kHeld];
+#pragma unroll
+  for (int slot = 0; slot < kHeld; slot++) held[slot] = logits[min(static_cast<int>(threadIdx.x) + slot * kDrawThreads, size - 1)];
   int code = args.pad;
   if (active && args.book < ref.n_vq) {
-    uint32_t* seen = args.history + (static_cast<size_t>(ref.slot) * args.n_vq + args.book) * args.words;
     const float temperature = ref.do_sample ? ref.audio_temperature : 1.0f;
     int bad = 0;
-    for (int i = threadIdx.x; i < size; i += kDrawThreads) {
-      float score = args.logits[static_cast<size_t>(item) * args.ld + i];
-      if (seen[i / 32] >> (i % 32) & 1) score = score < 0 ? score * ref.repetition_penalty : score / ref.repetition_penalty;
+    uint32_t mine = 0;
+    const auto put_key = [&](int i, float score, uint32_t word) {
+      if (word >> (i % 32) & 1) score = score < 0 ? score * ref.repetition_penalty : score / ref.repetition_penalty;
       score = score / temperature;
       bad |= !finite(score);
       keys[i] = ordered(score);
-    }
-    if (threadIdx.x == 0) *found = 0;
+      mine = max(mine, keys[i]);
+    };
+#pragma unroll
+    for (int slot = 0; slot < kHeld; slot++)
+      if (const int i = static_cast<int>(threadIdx.x) + slot * kDrawThreads; i < size) put_key(i, held[slot], held_seen[slot]);
+    for (int i = static_cast<int>(threadIdx.x) + kHeld * kDrawThreads; i < size; i += kDrawThreads) put_key(i, logits[i], seen[i / 32]);
     if (__syncthreads_or(bad)) {
       if (threadIdx.x == 0) state.active = 0, state.failed = 1;
     } else {
       const int k = !ref.do_sample ? 1 : ref.audio_top_k > 0 && ref.audio_top_k < size ? ref.audio_top_k : size;
-      const uint32_t threshold = k < size ? threshold_of(keys, size, k) : 0;
-      for (int i = threadIdx.x; i < size; i += kDrawThreads)
-        if (keys[i] >= threshold) candidates[atomicAdd(found, 1)] = i;
-      __syncthreads();
-      const int count = *found;
-      for (int c = threadIdx.x; c < count; c += kDrawThreads) {
-        const int id = candidates[c];
-        int rank = 0;
-        for (int o = 0; o < count; o++) {
-          const int other = candidates[o];
-          rank += keys[other] > keys[id] || (keys[other] == keys[id] && other < id);
-        }
-        sorted[rank] = id;
+      const bool few = k <= kFew && size >= kWarp && size <= kWarp * kWarp;
+      if (few && threadIdx.x < kWarp) {
+        const int lane = threadIdx.x;
+        int* scratch = found + 1 + BlockCount<kDrawThreads>::kSlots;  // 4 times [2 kFew]
+        uint32_t own[kWarp];
+#pragma unroll
+        for (int j = 0; j < kWarp; j++) own[j] = j * kWarp + lane < size ? keys[j * kWarp + lane] : 0;
+        auto* best = reinterpret_cast<uint32_t*>(scratch + 2 * kFew);
+        auto* best_keys = reinterpret_cast<uint32_t*>(scratch + 6 * kFew);
+        const int count = find_few(own, k, scratch, best, scratch + 4 * kFew, best_keys, lane);
+        const int drawn = count < 0 ? -1 : draw_few(ref, static_cast<uint32_t>(args.book + 1), scratch + 4 * kFew, best_keys, count, lane);
+        if (lane == 0) *found = drawn;
       }
       __syncthreads();
-      int place = 0;
-      if (ref.do_sample) {
-        const double top = static_cast<double>(unordered(keys[sorted[0]]));
-        for (int c = threadIdx.x; c < count; c += kDrawThreads) weights[c] = exp(static_cast<double>(unordered(keys[sorted[c]])) - top);
+      code = few ? *found : -1;
+      __syncthreads();
+      if (code < 0) {
+        if (threadIdx.x == 0) *found = 0;
         __syncthreads();
-        if (threadIdx.x == 0) {
-          double sum = 0;
-          for (int c = 0; c < count; c++) weights[c] = sum += weights[c];
+        const uint32_t threshold = k < size ? threshold_of(counts, keys, size, k, counts.largest(mine)) : 0;
+        for (int i = threadIdx.x; i < size; i += kDrawThreads)
+          if (keys[i] >= threshold) candidates[atomicAdd(found, 1)] = i;
+        __syncthreads();
+        const int count = *found;
+        for (int c = threadIdx.x; c < count; c += kDrawThreads) {
+          const int id = candidates[c];
+          int rank = 0;
+          for (int o = 0; o < count; o++) {
+            const int other = candidates[o];
+            rank += keys[other] > keys[id] || (keys[other] == keys[id] && other < id);
+          }
+          sorted[rank] = id;
         }
         __syncthreads();
-        place = pick(weights, count, ref.audio_top_p, philox_uniform(ref, static_cast<uint32_t>(args.book + 1)));
+        int place = 0;
+        if (ref.do_sample) {
+          const double top = static_cast<double>(unordered(keys[sorted[0]]));
+          for (int c = threadIdx.x; c < count; c += kDrawThreads) weights[c] = exp(static_cast<double>(unordered(keys[sorted[c]])) - top);
+          __syncthreads();
+          if (threadIdx.x == 0) {
+            double sum = 0;
+            for (int c = 0; c < count; c++) weights[c] = sum += weights[c];
+          }
+          __syncthreads();
+          place = pick(counts, weights, count, ref.audio_top_p, philox_uniform(ref, static_cast<uint32_t>(args.book + 1)));
+        }
+        code = sorted[place];
       }
-      code = sorted[place];
       if (threadIdx.x == 0) {
         seen[code / 32] |= 1u << (code % 32);
         args.codes[item * args.n_vq + args.book] = code;
@@ -217,12 +380,18 @@ __global__ void __launch_bounds__(kDrawThreads) draw_kernel(DrawArgs args) {
   if (!args.x) return;
   // A frame that is over keeps its place in the batch; nobody reads what becomes of it.
   const auto* row = static_cast<const T*>(args.embedding) + static_cast<size_t>(code == args.pad ? 0 : code) * args.d;
-  for (int i = threadIdx.x; i < args.d; i += kDrawThreads) args.x[static_cast<size_t>(item) * args.ldx + i] = code == args.pad ? 0.0f : to_float(row[i]);
-  if (!args.qkv) return;
-  const float* from = args.qkv + static_cast<size_t>(code == args.pad ? 0 : code) * 3 * args.d;
+  float* x = args.x + static_cast<size_t>(item) * args.ldx;
+  const float keep = code == args.pad ? 0.0f : 1.0f;
+  const float* from = args.qkv ? args.qkv + static_cast<size_t>(code == args.pad ? 0 : code) * 3 * args.d : nullptr;
   T* page = static_cast<T*>(args.pages[item]);
-  for (int feature = 2 * threadIdx.x; feature < 3 * args.d; feature += 2 * kDrawThreads)
-    store_qkv(QkvPlace(feature, args.layout), args.layout, 0, args.position, args.q + static_cast<size_t>(item) * args.d, page, from[feature], from[feature + 1]);
+  // The embedding and what the projection makes of it, as one row of d and 3 d values.
+  spread<kDrawThreads>(
+      from ? 4 * args.d : args.d,
+      [&](int i) { return i < args.d ? make_float2(to_float(row[i]), to_float(row[i + 1])) : *reinterpret_cast<const float2*>(from + i - args.d); },
+      [&](int i, float2 pair) {
+        if (i < args.d) return store_pair(x + i, pair.x * keep, pair.y * keep);
+        store_qkv(QkvPlace(i - args.d, args.layout), args.layout, 0, args.position, args.q + static_cast<size_t>(item) * args.d, page, pair.x, pair.y);
+      });
 }
 
 }  // namespace sonant::cuda

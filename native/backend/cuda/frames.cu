@@ -15,14 +15,7 @@ void CudaLanguageModel<T>::step(std::span<FrameItem> items) {
   }
   for (size_t at = 0; at < items.size(); at += kMaxRows) {
     const auto part = items.subspan(at, std::min<size_t>(kMaxRows, items.size() - at));
-    std::vector<GlobalRow> batch;
-    for (FrameItem& item : part) {
-      auto& sequence = static_cast<Sequence&>(*item.sequence);
-      if (!sequence.pending.empty()) batch.push_back({&sequence, sequence.pending.data(), nullptr});
-    }
-    if (!batch.empty()) run_global(batch, true);
-    for (FrameItem& item : part) static_cast<Sequence&>(*item.sequence).pending.clear();
-    run_local(part);
+    run_frames(part);
   }
 }
 
@@ -53,29 +46,44 @@ void CudaLanguageModel<T>::queue_local(int n, int books) {
     rows.steps = steps;
     return Pass{rows, n * steps, true, position > 0 && !local_qkv_.empty(), {}, 0};
   };
+  const DecideArgs decision{local_.x(), ldx, 2, n, d, norm, continue_row_.data(), stop_row_.data(), items_.device.data(), states_.device.data(),
+                            text_logits_.device.data(), codes_.device.data(), n_vq, config_.audio_pad_id};
+  const auto draw_of = [&](int book) {
+    const auto at = static_cast<size_t>(book);
+    const bool last = book + 1 == books;
+    return DrawArgs{logits_.data() + at * kMaxRows * widest, widest, config_.codebook_sizes[at], book, n_vq, config_.audio_pad_id, items_.device.data(),
+                    states_.device.data(), history_.data(), history_words_, codes_.device.data(), audio_embeddings_[at].data(), last ? nullptr : local_.x(), ldx, d,
+                    last || local_qkv_.empty() ? nullptr : local_qkv_[at].data(), local_.q(), local_pages_.data(), local_.shape().cache(), book + 2};
+  };
+  const auto places = static_cast<size_t>(n);
+  copy_words(stream_, {{items_.up(places), {}, {}, {}}});
   begin_local(stream_, items_.device.data(), n, hidden_.data(), continue_row_.data(), d, local_.x(), ldx);
   // Positions 0 and 1 go together: position 1 is the chosen text id, the same whenever a frame is made at
   // all, and the work is dropped when the decision is to stop.
   local_.run(pass_at(0, 2), stream_);
-  decide(stream_, {local_.x(), ldx, 2, n, d, norm, continue_row_.data(), stop_row_.data(), items_.device.data(), states_.device.data(),
-                   text_logits_.device.data(), codes_.device.data(), n_vq, config_.audio_pad_id});
+  decide(stream_, decision);
   for (int book = 0; book < books; book++) {
     const int stride = book == 0 ? 2 : 1;  // after the first pass, every second row is a last position
-    float* logits = logits_.data() + static_cast<size_t>(book) * kMaxRows * widest;
+    const DrawArgs args = draw_of(book);
     multiply_normed<T>(stream_, heads_[static_cast<size_t>(book)].packed(), local_.x() + (stride - 1) * ldx, stride * ldx, n, norm, local_.scratch(),
-                       StoreFloat{logits, widest, nullptr});
-    const bool last = book + 1 == books;
-    draw<T>(stream_, {logits, widest, config_.codebook_sizes[static_cast<size_t>(book)], book, n_vq, config_.audio_pad_id, items_.device.data(),
-                      states_.device.data(), history_.data(), history_words_, codes_.device.data(), audio_embeddings_[static_cast<size_t>(book)].data(),
-                      last ? nullptr : local_.x(), ldx, d, last || local_qkv_.empty() ? nullptr : local_qkv_[static_cast<size_t>(book)].data(),
-                      local_.q(), local_pages_.data(), local_.shape().cache(), book + 2}, n);
-    if (!last) local_.run(pass_at(book + 2, 1), stream_);
+                       StoreFloat{args.logits, widest, nullptr});
+    draw<T>(stream_, args, n);
+    if (args.x) local_.run(pass_at(book + 2, 1), stream_);
   }
+  copy_words(stream_, {{states_.down(places), codes_.down(places * static_cast<size_t>(n_vq)), text_logits_.down(2 * places), {}}});
 }
 
 template <class T>
-void CudaLanguageModel<T>::run_local(std::span<FrameItem> items) {
+void CudaLanguageModel<T>::run_frames(std::span<FrameItem> items) {
   const int count = static_cast<int>(items.size()), n = bucket_of(count, kMaxRows), n_vq = config_.n_vq, d = config_.d_model;
+  std::vector<GlobalRow> batch;
+  for (FrameItem& item : items) {
+    auto& sequence = static_cast<Sequence&>(*item.sequence);
+    if (!sequence.pending.empty()) batch.push_back({&sequence, sequence.pending.data(), nullptr});
+  }
+  const int m = batch.empty() ? 0 : bucket_of(static_cast<int>(batch.size()), kMaxRows);
+  if (m > 0) describe_rows(batch, m);
+  for (FrameItem& item : items) static_cast<Sequence&>(*item.sequence).pending.clear();
   int books = 0;
   for (int i = 0; i < count; i++) {
     items_.host[i] = describe(items[static_cast<size_t>(i)]);
@@ -85,11 +93,12 @@ void CudaLanguageModel<T>::run_local(std::span<FrameItem> items) {
     items_.host[i] = FrameRef{};
     items_.host[i].force_continue = 1;
   }
-  items_.upload(static_cast<size_t>(n), stream_);
-  local_graphs_.run(n * 64 + books, stream_, [&] { queue_local(n, books); });
-  states_.download(static_cast<size_t>(count), stream_);
-  codes_.download(static_cast<size_t>(count) * n_vq, stream_);
-  text_logits_.download(static_cast<size_t>(count) * 2, stream_);
+  if (m == n) {
+    frame_graphs_.run(local_key(n, books), stream_, [&] { queue_frame_rows(n), queue_local(n, books); });
+  } else {
+    if (m > 0) global_graphs_.run(m, stream_, [&] { queue_frame_rows(m); });
+    local_graphs_.run(local_key(n, books), stream_, [&] { queue_local(n, books); });
+  }
   stream_.wait();
 
   for (int i = 0; i < count; i++) {

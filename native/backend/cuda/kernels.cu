@@ -1,6 +1,8 @@
 // Launches of the kernels, and the small ones among them.
 #include "backend/cuda/kernels.h"
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 #include <string>
 
@@ -50,15 +52,10 @@ void launch(cudaStream_t stream, void (*kernel)(P...), dim3 grid, int threads, s
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-template <int N, bool kNormed>
-size_t split_bytes(const PackedMatrix& w) {
-  return static_cast<size_t>(kSegments) * N * 4 * kWarp * 4 + (kNormed ? static_cast<size_t>(kTileRows) * N * (w.padded_k() + kSpread) * 2 : 0);
-}
-
-template <int N, bool kNormed, class Out>
-void launch_split(cudaStream_t stream, const PackedMatrix& w, const void* x, int ld, int m, const Norm& norm, const Out& out) {
+template <int N, class In, class Out>
+void launch_split(cudaStream_t stream, const PackedMatrix& w, const In& input, int m, const Out& out) {
   const dim3 grid(static_cast<unsigned>(w.tiles()), static_cast<unsigned>(ceil_div(m, kTileRows * N)));
-  launch(stream, split_product_kernel<N, kNormed, Out>, grid, kSegments * kWarp, split_bytes<N, kNormed>(w), w, x, ld, m, norm, out);
+  launch(stream, split_product_kernel<N, In, Out>, grid, kSegments * kWarp, split_bytes<N, In>(w), w, input, m, out);
 }
 
 template <class Out>
@@ -75,17 +72,29 @@ void launch_float(cudaStream_t stream, const PackedMatrix& w, const float* x, in
 
 constexpr int kSplitRows = 128;  // above, the large product reads each row for more outputs at a time
 
+// blockIdx.y: which copy.
+__global__ void copy_words_kernel(Copies copies) {
+  await_previous();
+  const Copy& copy = copies.list[blockIdx.y];
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < copy.words; i += static_cast<size_t>(gridDim.x) * blockDim.x)
+    static_cast<uint32_t*>(copy.to)[i] = static_cast<const uint32_t*>(copy.from)[i];
+}
+
+// A warp a row.
+__global__ void place_rows_kernel(Rows rows, int m, const float* frequencies, int pairs, RowPlace* places, float2* turns) {
+  const int row = blockIdx.x * kNormWarps + threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  await_previous();
+  if (row >= m) return;
+  const int64_t position = rows.position(row);
+  if (lane == 0) places[row] = {rows.page(row, position / kPageRows), static_cast<int>(position % kPageRows)};
+  for (int i = lane; i < pairs; i += kWarp) turns[static_cast<size_t>(row) * pairs + i] = turn_of(position, frequencies, i);
+}
+
 // ids [m][1 + n_vq]; a block a row.
 template <class T>
-__global__ void embed_rows_kernel(const int* ids, int n_vq, int pad, const T* text, const T* const* audio, int d, float* x, int ldx) {
+__global__ void embed_rows_kernel(const int* ids, Embedding<T> embedding, float* x, int ldx) {
   await_previous();
-  const int* row = ids + static_cast<size_t>(blockIdx.x) * (1 + n_vq);
-  for (int i = threadIdx.x; i < d; i += blockDim.x) {
-    float sum = to_float(text[static_cast<size_t>(row[0]) * d + i]);
-    for (int k = 0; k < n_vq; k++)
-      if (row[1 + k] != pad) sum += to_float(audio[k][static_cast<size_t>(row[1 + k]) * d + i]);
-    x[static_cast<size_t>(blockIdx.x) * ldx + i] = sum;
-  }
+  embedding.sum(ids + static_cast<size_t>(blockIdx.x) * (1 + embedding.n_vq), x + static_cast<size_t>(blockIdx.x) * ldx, threadIdx.x, blockDim.x);
 }
 
 template <class T>
@@ -197,19 +206,20 @@ void attend_short_width(cudaStream_t stream, const float* q, int ldq, int m, con
 template <class T, class Out>
 void multiply(cudaStream_t stream, const PackedMatrix& w, const T* x, int ld, int m, const Out& out) {
   if constexpr (sizeof(T) == 4) launch_float(stream, w, x, ld, m, out);
-  else if (m <= 8) launch_split<1, false>(stream, w, x, ld, m, {}, out);
-  else if (m <= 16) launch_split<2, false>(stream, w, x, ld, m, {}, out);
-  else if (m <= 32) launch_split<4, false>(stream, w, x, ld, m, {}, out);
-  else if (m <= kSplitRows) launch_split<8, false>(stream, w, x, ld, m, {}, out);
+  else if (m <= 8) launch_split<1>(stream, w, PlainRows{x, ld}, m, out);
+  else if (m <= 16) launch_split<2>(stream, w, PlainRows{x, ld}, m, out);
+  else if (m <= 32) launch_split<4>(stream, w, PlainRows{x, ld}, m, out);
+  else if (m <= kSplitRows) launch_split<8>(stream, w, PlainRows{x, ld}, m, out);
   else launch_large(stream, w, x, ld, m, out);
 }
 
 template <class T, class Out>
 void multiply_normed(cudaStream_t stream, const PackedMatrix& w, const float* x, int ld, int m, const Norm& norm, NormedRows<T> scratch, const Out& out) {
   if constexpr (sizeof(T) == 2) {
-    if (m <= 8 && split_bytes<1, true>(w) <= kPlainShared) return launch_split<1, true>(stream, w, x, ld, m, norm, out);
-    if (m <= 16 && split_bytes<2, true>(w) <= kPlainShared) return launch_split<2, true>(stream, w, x, ld, m, norm, out);
-    if (m <= 32 && split_bytes<4, true>(w) <= kPlainShared) return launch_split<4, true>(stream, w, x, ld, m, norm, out);
+    const NormedRows32 input{x, ld, norm};
+    if (m <= 8 && split_bytes<1, NormedRows32>(w) <= kPlainShared) return launch_split<1>(stream, w, input, m, out);
+    if (m <= 16 && split_bytes<2, NormedRows32>(w) <= kPlainShared) return launch_split<2>(stream, w, input, m, out);
+    if (m <= 32 && split_bytes<4, NormedRows32>(w) <= kPlainShared) return launch_split<4>(stream, w, input, m, out);
   }
   norm_rows<T>(stream, x, ld, m, w.k, norm, scratch.data, scratch.ld, nullptr);
   multiply<T>(stream, w, scratch.data, scratch.ld, m, out);
@@ -233,9 +243,20 @@ void attend_short(cudaStream_t stream, const float* q, int ldq, int m, const Row
   }
 }
 
+void copy_words(cudaStream_t stream, const Copies& copies) {
+  size_t most = 1;
+  for (const Copy& copy : copies.list) most = std::max(most, copy.words);
+  const dim3 grid(static_cast<unsigned>(std::min<size_t>((most + 255) / 256, 32)), static_cast<unsigned>(std::size(copies.list)));
+  launch(stream, copy_words_kernel, grid, 256, 0, copies);
+}
+
+void place_rows(cudaStream_t stream, const Rows& rows, int m, const float* frequencies, int pairs, RowPlace* places, float2* turns) {
+  launch(stream, place_rows_kernel, dim3(static_cast<unsigned>(ceil_div(m, kNormWarps))), kNormWarps * kWarp, 0, rows, m, frequencies, pairs, places, turns);
+}
+
 template <class T>
 void norm_rows(cudaStream_t stream, const float* x, int ld, int m, int n, const Norm& norm, T* out, int ld_out, const int* places) {
-  launch(stream, norm_rows_kernel<T>, dim3(static_cast<unsigned>(ceil_div(m, kNormWarps))), kNormWarps * kWarp, 0, x, ld, m, n, norm, out, ld_out, places);
+  launch(stream, norm_rows_kernel<T>, dim3(static_cast<unsigned>(ceil_div(m, kNormWarps))), kNormWarps * kWarp, size_t{2} * static_cast<size_t>(n) * sizeof(float), x, ld, m, n, norm, out, ld_out, places);
 }
 
 template <class T>
@@ -244,8 +265,8 @@ void convert_rows(cudaStream_t stream, const float* x, int ld, int m, int n, T* 
 }
 
 template <class T>
-void embed_rows(cudaStream_t stream, const int* ids, int m, int n_vq, int pad, const T* text, const T* const* audio, int d, float* x, int ldx) {
-  launch(stream, embed_rows_kernel<T>, dim3(static_cast<unsigned>(m)), 256, 0, ids, n_vq, pad, text, audio, d, x, ldx);
+void embed_rows(cudaStream_t stream, const int* ids, int m, const Embedding<T>& embedding, float* x, int ldx) {
+  launch(stream, embed_rows_kernel<T>, dim3(static_cast<unsigned>(m)), 256, 0, ids, embedding, x, ldx);
 }
 
 template <class T>
@@ -298,7 +319,7 @@ void quantise(cudaStream_t stream, const QuantiseArgs& args, int m) {
   template void attend_short<T>(cudaStream_t, const float*, int, int, const Rows&, const CacheLayout&, int, T*, int);                 \
   template void norm_rows<T>(cudaStream_t, const float*, int, int, int, const Norm&, T*, int, const int*);                            \
   template void convert_rows<T>(cudaStream_t, const float*, int, int, int, T*, int);                                                  \
-  template void embed_rows<T>(cudaStream_t, const int*, int, int, int, const T*, const T* const*, int, float*, int);                  \
+  template void embed_rows<T>(cudaStream_t, const int*, int, const Embedding<T>&, float*, int);                                       \
   template void draw<T>(cudaStream_t, const DrawArgs&, int);                                                                          \
   template void split_rows<T>(cudaStream_t, const float*, int, int, int, int, T*, int);
 SONANT_TYPE(float)

@@ -13,6 +13,18 @@ namespace sonant::cuda {
 // Throws Error("engine_failed") naming `what`, or std::bad_alloc when memory ran out.
 void check(cudaError_t error, const char* what);
 
+// Up to four copies of 4-byte words in one kernel, between page-locked host memory and the device's or within either; in a recorded
+// work they cost less than copies of the runtime's.
+struct Copy {
+  const void* from = nullptr;
+  void* to = nullptr;
+  size_t words = 0;
+};
+struct Copies {
+  Copy list[4];
+};
+void copy_words(cudaStream_t stream, const Copies& copies);
+
 // Where normed rows lie between a norm and a large product: [m][padded k], zeros in the padding.
 template <class T>
 struct NormedRows {
@@ -26,6 +38,9 @@ void multiply_normed(cudaStream_t stream, const PackedMatrix& w, const float* x,
 // out(x w^T); in bf16, ld is at least the padded k and the padding holds zeros.
 template <class T, class Out>
 void multiply(cudaStream_t stream, const PackedMatrix& w, const T* x, int ld, int m, const Out& out);
+
+// Where the rows of a pass go and by how much they are turned: places [m], turns [m][pairs].
+void place_rows(cudaStream_t stream, const Rows& rows, int m, const float* frequencies, int pairs, RowPlace* places, float2* turns);
 
 // Attention of rows in tiles of up to `tiles.size` (at most kTileSize) rows; `n_tiles` of them when they are listed.
 template <class T>
@@ -43,10 +58,9 @@ void convert_rows(cudaStream_t stream, const float* x, int ld, int m, int n, T* 
 template <class T>
 void expand_rows(cudaStream_t stream, const T* table, int m, int n, float* out, int ld);
 
-// Rows of ids [m][1 + n_vq] to their embeddings' sum; a code equal to `pad` adds nothing.
-// Tables are [vocabulary][d] and [n_vq] of [size][d].
+// Rows of ids [m][1 + n_vq] to their embeddings' sum.
 template <class T>
-void embed_rows(cudaStream_t stream, const int* ids, int m, int n_vq, int pad, const T* text, const T* const* audio, int d, float* x, int ldx);
+void embed_rows(cudaStream_t stream, const int* ids, int m, const Embedding<T>& embedding, float* x, int ldx);
 
 // The local transformer's first two rows of each item: its sequence's hidden state, and the row that says "go on".
 void begin_local(cudaStream_t stream, const FrameRef* items, int n, const float* hidden, const float* continue_row, int d, float* x, int ldx);

@@ -80,6 +80,13 @@ CudaLanguageModel<T>::CudaLanguageModel(int device, const LmConfig& config, cons
     for (int place = 0; place < kMaxRows; place++) streams.push_back({local_pages_.data() + place, position});
   local_streams_ = to_device(streams, stream_);
   if (config.local_layers == 1) make_tables();
+  // Nobody who comes with company waits for it to be recorded.
+  each_bucket(kMaxRows, [&](int n) {
+    global_graphs_.prepare(n, stream_, [&] { queue_frame_rows(n); });
+    local_graphs_.prepare(local_key(n, config.n_vq), stream_, [&] { queue_local(n, config.n_vq); });
+    frame_graphs_.prepare(local_key(n, config.n_vq), stream_, [&] { queue_frame_rows(n), queue_local(n, config.n_vq); });
+  });
+  stream_.wait();
 }
 
 // With one local layer, what its projection makes of a code at its place in the frame is always the same. One matrix less
@@ -168,17 +175,17 @@ std::shared_ptr<const LmPrefix> CudaLanguageModel<T>::freeze(LmSequence& sequenc
 template <class T>
 void CudaLanguageModel<T>::queue_global(int m, const Pass& pass) {
   const int d = config_.d_model;
-  embed_rows<T>(stream_, ids_.device.data(), m, config_.n_vq, config_.audio_pad_id, text_embedding_.data(), audio_tables_.data(), d, global_.x(), d);
+  const Norm norm{norm_w_.data(), norm_b_.data(), config_.layer_norm_eps};
+  embed_rows<T>(stream_, ids_.device.data(), m, embedding(), global_.x(), d);
   global_.run(pass, stream_);
-  norm_rows<float>(stream_, global_.x(), d, m, d, {norm_w_.data(), norm_b_.data(), config_.layer_norm_eps}, hidden_.data(), d, places_.device.data());
+  norm_rows<float>(stream_, global_.x(), d, m, d, norm, hidden_.data(), d, places_.device.data());
 }
 
-// Rows of one sequence stand together and in order. `recorded`: one row a sequence, none of them asks for its hidden state.
+// Rows on their way: what the host sends of `m` places, those behind the batch's filled up. Rows of one sequence stand together
+// and in order. Returns the number of tiles.
 template <class T>
-void CudaLanguageModel<T>::run_global(const std::vector<GlobalRow>& batch, bool recorded) {
-  const int count = static_cast<int>(batch.size()), d = config_.d_model, width = config_.row_width();
-  const int m = recorded ? bucket_of(count, kMaxRows) : count;
-  bool wants_hidden = false;
+int CudaLanguageModel<T>::describe_rows(const std::vector<GlobalRow>& batch, int m) {
+  const int count = static_cast<int>(batch.size()), width = config_.row_width();
   int n_tiles = 0;
   for (int i = 0; i < count; i++) {
     Sequence& sequence = *batch[static_cast<size_t>(i)].sequence;
@@ -187,7 +194,6 @@ void CudaLanguageModel<T>::run_global(const std::vector<GlobalRow>& batch, bool 
     streams_.host[i] = {page_table_.data() + static_cast<size_t>(sequence.slot) * max_pages_, sequence.row_count++};
     places_.host[i] = last ? sequence.slot : -1;
     std::memcpy(&ids_.host[static_cast<size_t>(i) * width], batch[static_cast<size_t>(i)].ids, static_cast<size_t>(width) * 4);
-    wants_hidden |= batch[static_cast<size_t>(i)].hidden != nullptr;
     const bool joins = n_tiles > 0 && i > 0 && batch[static_cast<size_t>(i) - 1].sequence == &sequence && tiles_.host[n_tiles - 1].y < kTileSize<T>;
     if (joins) tiles_.host[n_tiles - 1].y++;
     else tiles_.host[n_tiles++] = {i, 1};
@@ -199,26 +205,33 @@ void CudaLanguageModel<T>::run_global(const std::vector<GlobalRow>& batch, bool 
     ids[0] = config_.pad_id;
     std::fill(ids + 1, ids + width, config_.audio_pad_id);
   }
-  streams_.upload(static_cast<size_t>(m), stream_);
-  places_.upload(static_cast<size_t>(m), stream_);
-  ids_.upload(static_cast<size_t>(m) * width, stream_);
-  Pass pass{Rows{streams_.device.data()}, m, false, false, {}, m};
-  if (recorded) {
-    global_graphs_.run(m, stream_, [&] { queue_global(m, pass); });
-    return;
-  }
-  tiles_.upload(static_cast<size_t>(n_tiles), stream_);
-  pass.tiles = {tiles_.device.data(), kTileSize<T>};
-  pass.n_tiles = n_tiles;
-  queue_global(m, pass);
+  return n_tiles;
+}
+
+template <class T>
+void CudaLanguageModel<T>::run_prompt(const std::vector<GlobalRow>& batch) {
+  const int m = static_cast<int>(batch.size()), d = config_.d_model, n_tiles = describe_rows(batch, m);
+  const auto rows = static_cast<size_t>(m);
+  copy_words(stream_, {{streams_.up(rows), places_.up(rows), ids_.up(rows * static_cast<size_t>(config_.row_width())), tiles_.up(static_cast<size_t>(n_tiles))}});
+  queue_global(m, {Rows{streams_.device.data()}, m, false, false, {tiles_.device.data(), kTileSize<T>}, n_tiles});
+  bool wants_hidden = false;
+  for (const GlobalRow& row : batch) wants_hidden |= row.hidden != nullptr;
   if (wants_hidden) {
     if (row_hidden_.device.size() == 0) row_hidden_ = Mirror<float>(static_cast<size_t>(kMaxRows) * d);
     norm_rows<float>(stream_, global_.x(), d, m, d, {norm_w_.data(), norm_b_.data(), config_.layer_norm_eps}, row_hidden_.device.data(), d, nullptr);
-    row_hidden_.download(static_cast<size_t>(m) * d, stream_);
+    row_hidden_.download(rows * d, stream_);
   }
   stream_.wait();  // the host's buffers are written again for the next pass
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < m; i++)
     if (float* hidden = batch[static_cast<size_t>(i)].hidden) std::memcpy(hidden, &row_hidden_.host[static_cast<size_t>(i) * d], static_cast<size_t>(d) * 4);
+}
+
+// One row a sequence, as after a frame.
+template <class T>
+void CudaLanguageModel<T>::queue_frame_rows(int m) {
+  const auto rows = static_cast<size_t>(m);
+  copy_words(stream_, {{streams_.up(rows), places_.up(rows), ids_.up(rows * static_cast<size_t>(config_.row_width())), {}}});
+  queue_global(m, {Rows{streams_.device.data()}, m, false, false, {}, m});
 }
 
 template <class T>
@@ -231,9 +244,9 @@ void CudaLanguageModel<T>::prefill(std::span<PrefillItem> items) {
     for (int i = 0; i < item.n_rows; i++) {
       float* hidden = item.hidden ? item.hidden + static_cast<size_t>(i) * config_.d_model : nullptr;
       batch.push_back({static_cast<Sequence*>(item.sequence), item.rows + static_cast<size_t>(i) * width, hidden});
-      if (batch.size() == kMaxRows) run_global(batch, false), batch.clear();
+      if (batch.size() == kMaxRows) run_prompt(batch), batch.clear();
     }
-  if (!batch.empty()) run_global(batch, false);
+  if (!batch.empty()) run_prompt(batch);
 }
 
 template class CudaLanguageModel<float>;

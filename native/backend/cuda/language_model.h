@@ -1,6 +1,6 @@
-// The language model on a GPU. A frame is two recorded pieces of work: the rows of the frames before
+// The language model on a GPU. A frame is a recorded piece of work: the rows of the frames before
 // through the global transformer, then the local one with every decision and draw; the host only hands in
-// what to do and takes the codes. Sequences keep their state in tables by slot, so that nothing depends
+// what to do and takes the codes. When some of a batch have no frame before this one, the two halves are separate. Sequences keep their state in tables by slot, so that nothing depends
 // on the place in a batch. Model specification, sections 3 to 5.
 #pragma once
 
@@ -45,11 +45,15 @@ class CudaLanguageModel final : public LanguageModel {
   void make_tables();
   void reserve_rows(Sequence& sequence, int rows);
   void set_page(int slot, int index, const Page& page);
-  void run_global(const std::vector<GlobalRow>& batch, bool recorded);
+  int describe_rows(const std::vector<GlobalRow>& batch, int m);
+  void run_prompt(const std::vector<GlobalRow>& batch);
+  void run_frames(std::span<FrameItem> items);
   void queue_global(int m, const Pass& pass);
-  void run_local(std::span<FrameItem> items);
+  void queue_frame_rows(int m);
   void queue_local(int n, int books);
   FrameRef describe(const FrameItem& item) const;
+  Embedding<T> embedding() const { return {text_embedding_.data(), audio_tables_.data(), config_.n_vq, config_.audio_pad_id, config_.d_model}; }
+  static int local_key(int n, int books) { return n * 64 + books; }
 
   const int device_;
   const LmConfig config_;
@@ -87,7 +91,7 @@ class CudaLanguageModel final : public LanguageModel {
   DeviceBuffer<std::byte> local_cache_;         // a page for each place
   DeviceBuffer<void*> local_pages_;             // [place]
   DeviceBuffer<StreamRef> local_streams_;       // [position][place]
-  Graphs global_graphs_, local_graphs_;
+  Graphs global_graphs_, local_graphs_, frame_graphs_;  // rows of frames; their decisions and codes; both, one behind the other
 };
 
 }  // namespace sonant::cuda

@@ -1,4 +1,6 @@
 // What libsonant_cuda.so exports.
+#include <cstdlib>
+
 #include "backend/cuda/backend.h"
 #include "backend/devices.h"
 #include "model/error.h"
@@ -10,6 +12,8 @@ extern "C" {
 __attribute__((visibility("default"))) int sonant_cuda_version() { return sonant::kCudaLibraryVersion; }
 
 __attribute__((visibility("default"))) sonant::Backend* sonant_cuda_create(const sonant::BackendOptions& options) {
+  // Otherwise the first request that needs a kernel waits for it to be loaded.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   int driver = 0, runtime = 0;
   cudaDriverGetVersion(&driver);
   cudaRuntimeGetVersion(&runtime);

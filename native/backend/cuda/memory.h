@@ -89,7 +89,8 @@ class PinnedBuffer {
 
 // A pair of equal buffers, written here and read there or the other way round.
 template <class T>
-struct Mirror {
+class Mirror {
+ public:
   Mirror() = default;
   explicit Mirror(size_t count) : host(count), device(count) {}
   void upload(size_t count, cudaStream_t stream) const {
@@ -98,8 +99,18 @@ struct Mirror {
   void download(size_t count, cudaStream_t stream) const {
     check(cudaMemcpyAsync(host.data(), device.data(), count * sizeof(T), cudaMemcpyDeviceToHost, stream), "a copy from the GPU");
   }
+  // The same as part of a kernel's copies.
+  Copy up(size_t count) const { return {host.data(), device.data(), words(count)}; }
+  Copy down(size_t count) const { return {device.data(), host.data(), words(count)}; }
+
   PinnedBuffer<T> host;
   DeviceBuffer<T> device;
+
+ private:
+  static size_t words(size_t count) {
+    static_assert(sizeof(T) % sizeof(uint32_t) == 0);
+    return count * (sizeof(T) / sizeof(uint32_t));
+  }
 };
 
 // Copies `count` values to device memory and waits.

@@ -8,6 +8,8 @@
 // In fp32, for parity and for the encoder, each output is one sum in order.
 #pragma once
 
+#include <utility>
+
 #include "backend/cuda/device.h"
 
 namespace sonant::cuda {
@@ -33,57 +35,58 @@ struct Norm {
   float eps = 0;
 };
 
-// A row of n (even) values, in pairs: lane l has pairs l, l + 32, ... Up to kHeldValues stay in registers.
-constexpr int kHeldValues = 1024;
+// A row of n (even) values, in pairs on the lanes of a warp: lane l has pairs l, l + 32, ... The first
+// kHeldValues in registers, all their loads under way at once.
+constexpr int kHeldValues = 768;
 
-class NormedRow {
+class HeldPairs {
  public:
-  __device__ NormedRow(const float* row, int n, float eps, int lane) : row_(row), n_(n), lane_(lane) {
-    float sum = 0;
-    each([&](int slot, int i) {
-      const float2 pair = *reinterpret_cast<const float2*>(row + i);
-      if (slot < kHeld) held_[slot] = pair;
-      sum += pair.x + pair.y;
-    });
-    mean_ = warp_sum(sum) / static_cast<float>(n);
-    float squares = 0;
-    each([&](int slot, int i) {
-      const float2 pair = at(slot, i);
-      squares += (pair.x - mean_) * (pair.x - mean_) + (pair.y - mean_) * (pair.y - mean_);
-    });
-    scale_ = rsqrtf(warp_sum(squares) / static_cast<float>(n) + eps);
+  __device__ HeldPairs(const float* from, int n, int lane) : from_(from), n_(n), lane_(lane) {
+#pragma unroll
+    for (int slot = 0; slot < kSlots; slot++)
+      if (2 * slot * kWarp < n) held_[slot] = *reinterpret_cast<const float2*>(from + min(2 * (slot * kWarp + lane), n - 2));
   }
-  // Calls use(i, a, b) with the normed values i and i + 1 of this lane's pairs.
-  template <class Use>
-  __device__ void values(const Norm& norm, const Use& use) const {
-    each([&](int slot, int i) {
-      const float2 pair = at(slot, i), weight = *reinterpret_cast<const float2*>(norm.weight + i), bias = *reinterpret_cast<const float2*>(norm.bias + i);
-      use(i, (pair.x - mean_) * scale_ * weight.x + bias.x, (pair.y - mean_) * scale_ * weight.y + bias.y);
-    });
-  }
-
- private:
-  static constexpr int kHeld = kHeldValues / (2 * kWarp);
-
+  // Calls use(i, pair) for the pairs of values i and i + 1.
   template <class Use>
   __device__ void each(const Use& use) const {
 #pragma unroll
-    for (int slot = 0; slot < kHeld; slot++)
-      if (const int i = 2 * (slot * kWarp + lane_); i < n_) use(slot, i);
-    for (int i = kHeldValues + 2 * lane_; i < n_; i += 2 * kWarp) use(kHeld, i);
+    for (int slot = 0; slot < kSlots; slot++)
+      if (const int i = 2 * (slot * kWarp + lane_); i < n_) use(i, held_[slot]);
+    for (int i = kHeldValues + 2 * lane_; i < n_; i += 2 * kWarp) use(i, *reinterpret_cast<const float2*>(from_ + i));
   }
-  __device__ float2 at(int slot, int i) const { return slot < kHeld ? held_[slot] : *reinterpret_cast<const float2*>(row_ + i); }
 
-  const float* row_;
+ private:
+  static constexpr int kSlots = kHeldValues / (2 * kWarp);
+
+  const float* from_;
   const int n_, lane_;
-  float mean_, scale_;
-  float2 held_[kHeld];
+  float2 held_[kSlots];
 };
 
-// One warp a row.
-template <class T>
-__device__ inline void norm_row(const float* row, int n, const Norm& norm, T* out, int lane) {
-  NormedRow(row, n, norm.eps, lane).values(norm, [&](int i, float a, float b) { store_pair(out + i, a, b); });
+// Calls use(i, a, b) with the normed values i and i + 1 of a row of n, each on one lane of a warp.
+template <class Use>
+__device__ inline void each_normed(const float* row, int n, const Norm& norm, int lane, const Use& use) {
+  const HeldPairs values(row, n, lane);
+  float sum = 0;
+  values.each([&](int, float2 x) { sum += x.x + x.y; });
+  const float mean = warp_sum(sum) / static_cast<float>(n);
+  float squares = 0;
+  values.each([&](int, float2 x) { squares += (x.x - mean) * (x.x - mean) + (x.y - mean) * (x.y - mean); });
+  const float scale = rsqrtf(warp_sum(squares) / static_cast<float>(n) + norm.eps);
+  values.each([&](int i, float2 x) {
+    const float2 w = *reinterpret_cast<const float2*>(norm.weight + i), b = *reinterpret_cast<const float2*>(norm.bias + i);
+    use(i, (x.x - mean) * scale * w.x + b.x, (x.y - mean) * scale * w.y + b.y);
+  });
+}
+
+// The vectors of a norm of rows of n on their way to shared memory [2][n], by all `threads` threads of a block.
+__device__ inline void copy_norm(const Norm& norm, int n, float* to, int threads) {
+  if (n % 4 == 0) {
+    for (int i = 4 * static_cast<int>(threadIdx.x); i < 2 * n; i += 4 * threads) copy16(to + i, i < n ? norm.weight + i : norm.bias + (i - n));
+  } else {
+    for (int i = threadIdx.x; i < 2 * n; i += threads) to[i] = i < n ? norm.weight[i] : norm.bias[i - n];
+  }
+  close_copies();
 }
 
 struct Fragment {
@@ -100,148 +103,270 @@ __device__ inline void multiply_block(float (&sum)[4], const Fragment& w, uint4 
   multiply_add(sum, w.half[1].x, w.half[1].y, w.half[1].z, w.half[1].w, x.z, x.w);
 }
 
+// Blocks that are under way at once for N tiles of rows.
+template <int N>
+constexpr int kBatch = N <= 4 ? 4 : 2;
+
+// Adds the product of `count` blocks with N tiles of rows; weights_at(i, b) is the fragment of block i + b, b being
+// known when it is compiled.
+template <int N, class WeightsAt>
+__device__ inline void multiply_blocks(float (&sum)[N][4], const bf16* const (&row)[N], int count, const WeightsAt& weights_at) {
+  for (int i = 0; i < count; i += kBatch<N>) {
+    uint4 x[kBatch<N>][N];
+#pragma unroll
+    for (int b = 0; b < kBatch<N>; b++)
+#pragma unroll
+      for (int j = 0; j < N; j++) x[b][j] = load16(row[j] + min(i + b, count - 1) * kBlockK);
+#pragma unroll
+    for (int b = 0; b < kBatch<N>; b++) {
+      if (i + b >= count) break;
+      const Fragment weights = weights_at(i, b);
+#pragma unroll
+      for (int j = 0; j < N; j++) multiply_block(sum[j], weights, x[b][j]);
+    }
+  }
+}
+
+// The outputs of a tile and N tiles of rows from row0 on, as `kThreads` threads put them together from the segments'
+// sums [segment][N][4][lane]: a pair of outputs of one row each, or a few.
+template <int N, int kThreads, class Out>
+class Results {
+ public:
+  __device__ Results(int tile, int row0, int m, int n, int thread, const Out& out) {
+#pragma unroll
+    for (int i = 0; i < kCount; i++) {
+      const int e = thread + i * kThreads, owner = e % kWarp;
+      row_[i] = row0 + e / (2 * kWarp) * kTileRows + 2 * (owner % 4) + e / kWarp % 2, feature_[i] = tile * kTileN + 2 * (owner / 4);
+      place_[i] = (e / (2 * kWarp) * 4 + e / kWarp % 2) * kWarp + owner;
+      if (e >= N * 2 * kWarp || row_[i] >= m || feature_[i] >= n) row_[i] = -1;
+      else early_[i] = out.early(feature_[i], row_[i]);
+    }
+  }
+  __device__ void begin(const Out& out) {
+#pragma unroll
+    for (int i = 0; i < kCount; i++)
+      if (row_[i] >= 0) old_[i] = out.old(feature_[i], row_[i]);
+  }
+  __device__ void put(const float* partial, const Out& out) const {
+#pragma unroll
+    for (int i = 0; i < kCount; i++) {
+      if (row_[i] < 0) continue;
+      float a = 0, b = 0;
+#pragma unroll
+      for (int s = 0; s < kSegments; s++) {
+        a += partial[s * N * 4 * kWarp + place_[i]];
+        b += partial[s * N * 4 * kWarp + place_[i] + 2 * kWarp];
+      }
+      out(feature_[i], row_[i], a, b, early_[i], old_[i]);
+    }
+  }
+
+ private:
+  static constexpr int kCount = (N * 2 * kWarp + kThreads - 1) / kThreads;
+  int row_[kCount], feature_[kCount], place_[kCount];
+  decltype(std::declval<const Out&>().early(0, 0)) early_[kCount]{};
+  decltype(std::declval<const Out&>().old(0, 0)) old_[kCount]{};
+};
+
 __device__ inline int segment_begin(const PackedMatrix& w, int segment) { return segment * w.blocks() / kSegments; }
 
-// A block of 8 warps makes 16 outputs of up to 8 * N rows: one warp a segment. `x` is fp32 with a norm
-// in front, or bf16 padded with zeros to whole blocks. blockIdx = (tile of outputs, group of rows).
-constexpr int kAhead = 4;  // blocks of weights that are on their way
+// Where a split product's rows come from: bf16, padded with zeros to whole blocks, where they are;
+struct PlainRows {
+  static constexpr bool kMade = false;
+  const bf16* x;
+  int ld;
+};
 
-template <int N, bool kNormed, class Out>
-__global__ void __launch_bounds__(kSegments* kWarp) split_product_kernel(PackedMatrix w, const void* x, int ld, int m, Norm norm, Out out) {
-  SONANT_DYNAMIC_SHARED(shared);
+// or made by the block itself, in shared memory: fp32 with a norm in front.
+struct NormedRows32 {
+  static constexpr bool kMade = true;
+  const float* x;
+  int ld;
+  Norm norm;
+
+  // Bytes of shared memory beside the rows.
+  static constexpr size_t extra_bytes(int k) { return size_t{2} * static_cast<size_t>(k) * sizeof(float); }
+  // Before what the rows are made of is there.
+  __device__ void begin(int k, float* extra) const { copy_norm(norm, k, extra, kSegments * kWarp); }
+  // Rows [row0, row0 + count) into rows [count][ld_rows], by all warps of the block.
+  __device__ void make(const float* extra, int k, int row0, int count, bf16* rows, int ld_rows, int warp, int lane) const {
+    await_copies<0>();
+    __syncthreads();
+    const Norm held{extra, extra + k, norm.eps};
+    for (int r = warp; r < count; r += kSegments)
+      each_normed(x + static_cast<size_t>(row0 + r) * ld, k, held, lane, [&](int i, float a, float b) { store_pair(rows + static_cast<size_t>(r) * ld_rows + i, a, b); });
+  }
+};
+
+// A block of 8 warps makes 16 outputs of up to 8 * N rows: one warp a segment. blockIdx = (tile of outputs, group of
+// rows). `shared` has split_bytes().
+template <int N, class In>
+constexpr size_t split_bytes(const PackedMatrix& w) {
+  size_t bytes = size_t{kSegments} * N * 4 * kWarp * sizeof(float);
+  if constexpr (In::kMade) bytes += In::extra_bytes(w.k) + size_t{kTileRows} * N * static_cast<size_t>(w.padded_k() + kSpread) * sizeof(bf16);
+  return bytes;
+}
+
+template <int N, class In, class Out>
+__device__ inline void split_product(const PackedMatrix& w, const In& input, int m, const Out& out, unsigned char* shared) {
   auto* partial = reinterpret_cast<float*>(shared);  // [segment][N][4][lane]
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, g = lane / 4, t = lane % 4;
   const int tile = blockIdx.x, row0 = blockIdx.y * kTileRows * N;
   const int begin = segment_begin(w, warp), end = segment_begin(w, warp + 1);
-  Fragment weights[kAhead];
+  Fragment weights[kBatch<N>];  // of the blocks that come next
 #pragma unroll
-  for (int i = 0; i < kAhead; i++)
-    if (begin + i < end) weights[i] = load_weights(w, tile, begin + i, lane);
-  await_previous();
+  for (int i = 0; i < kBatch<N>; i++) weights[i] = load_weights(w, tile, min(begin + i, w.blocks() - 1), lane);
+  Results<N, kSegments * kWarp, Out> results(tile, row0, m, w.n, threadIdx.x, out);
 
-  const int ld_in = kNormed ? w.padded_k() + kSpread : ld;
   const bf16* in;
-  if constexpr (kNormed) {
+  int ld;
+  if constexpr (In::kMade) {
     auto* rows = reinterpret_cast<bf16*>(partial + kSegments * N * 4 * kWarp);
-    for (int r = warp; r < kTileRows * N; r += kSegments) {
-      if (row0 + r >= m) break;
-      norm_row(static_cast<const float*>(x) + static_cast<size_t>(row0 + r) * ld, w.k, norm, rows + static_cast<size_t>(r) * ld_in, lane);
-      for (int i = w.k + 2 * lane; i < w.padded_k(); i += 2 * kWarp) store_pair(rows + static_cast<size_t>(r) * ld_in + i, 0, 0);
-    }
+    const int count = min(kTileRows * N, m - row0);
+    ld = w.padded_k() + kSpread;
+    auto* extra = reinterpret_cast<float*>(rows + kTileRows * N * ld);
+    input.begin(w.k, extra);
+    for (int r = warp; r < count; r += kSegments)
+      for (int i = w.k + 2 * lane; i < w.padded_k(); i += 2 * kWarp) store_pair(rows + static_cast<size_t>(r) * ld + i, 0, 0);
+    await_previous();
+    results.begin(out);
+    input.make(extra, w.k, row0, count, rows, ld, warp, lane);
     __syncthreads();
     in = rows;
   } else {
-    in = static_cast<const bf16*>(x) + static_cast<size_t>(row0) * ld;
+    await_previous();
+    results.begin(out);
+    in = input.x + static_cast<size_t>(row0) * input.ld;
+    ld = input.ld;
   }
   const bf16* row[N];  // places past the last row repeat it
 #pragma unroll
-  for (int j = 0; j < N; j++) row[j] = in + static_cast<size_t>(min(j * kTileRows + g, m - 1 - row0)) * ld_in + 8 * t;
+  for (int j = 0; j < N; j++) row[j] = in + static_cast<size_t>(min(j * kTileRows + g, m - 1 - row0)) * ld + begin * kBlockK + 8 * t;
 
   float sum[N][4] = {};
-  for (int block = begin; block < end; block += kAhead) {
-#pragma unroll
-    for (int i = 0; i < kAhead; i++) {
-      if (block + i >= end) break;
-      const Fragment now = weights[i];
-      if (block + i + kAhead < end) weights[i] = load_weights(w, tile, block + i + kAhead, lane);
-#pragma unroll
-      for (int j = 0; j < N; j++) multiply_block(sum[j], now, load16(row[j] + (block + i) * kBlockK));
-    }
-  }
+  multiply_blocks<N>(sum, row, end - begin, [&](int i, int b) {
+    const Fragment now = weights[b];
+    if (begin + i + b + kBatch<N> < end) weights[b] = load_weights(w, tile, begin + i + b + kBatch<N>, lane);
+    return now;
+  });
 #pragma unroll
   for (int j = 0; j < N; j++)
 #pragma unroll
     for (int i = 0; i < 4; i++) partial[((warp * N + j) * 4 + i) * kWarp + lane] = sum[j][i];
   __syncthreads();
-
-  for (int e = threadIdx.x; e < N * 2 * kWarp; e += kSegments * kWarp) {
-    const int j = e / (2 * kWarp), column = e / kWarp % 2, owner = e % kWarp;
-    const int at = row0 + j * kTileRows + 2 * (owner % 4) + column, feature = tile * kTileN + 2 * (owner / 4);
-    float a = 0, b = 0;
-#pragma unroll
-    for (int s = 0; s < kSegments; s++) {
-      a += partial[((s * N + j) * 4 + column) * kWarp + owner];
-      b += partial[((s * N + j) * 4 + column + 2) * kWarp + owner];
-    }
-    if (at < m && feature < w.n) out(feature, at, a, b);
-  }
+  results.put(partial, out);
 }
 
-// A block of 8 warps makes 64 outputs of 64 rows: a warp 16 outputs of 32 rows, all segments in turn. Rows come
-// through shared memory, the next stages on their way while one is multiplied. blockIdx = (4 tiles of
-// outputs, group of rows). `x` is bf16 as above.
+template <int N, class In, class Out>
+__global__ void __launch_bounds__(kSegments* kWarp, N == 1 ? 2 : 1) split_product_kernel(PackedMatrix w, In input, int m, Out out) {
+  SONANT_DYNAMIC_SHARED(shared);
+  split_product<N>(w, input, m, out, shared);
+}
+
+// A block of 4 warps makes 64 outputs of 64 rows: a warp 32 outputs of 32 rows, all segments in turn. Weights and rows
+// come through shared memory, the next stages on their way while one is multiplied. blockIdx = (4 tiles
+// of outputs, group of rows). `x` is bf16 as above.
 constexpr int kLargeTiles = 4;   // of outputs
 constexpr int kLargeRows = 64;
-constexpr int kLargeWarps = 8;
-constexpr int kLargeBlocks = 2;  // blocks of inputs a stage
+constexpr int kLargeWarps = 4;
 constexpr int kLargeStages = 4;
+constexpr int kLargeBlocks = 2;  // blocks of inputs a stage
 constexpr int kLargeLd = kLargeBlocks * kBlockK + kSpread;
-constexpr size_t kLargeBytes = size_t{kLargeStages} * kLargeRows * kLargeLd * sizeof(bf16);
+constexpr int kLargeWeights = kLargeTiles * kLargeBlocks * 2 * kWarp;                                     // of a stage, in 16 bytes
+constexpr int kLargeStage = kLargeWeights + kLargeRows * kLargeLd / 8;                                    // likewise, rows included
+constexpr size_t kLargeBytes = size_t{kLargeStages} * kLargeStage * 16;
 
 template <class Out>
 __global__ void __launch_bounds__(kLargeWarps* kWarp, 2) large_product_kernel(PackedMatrix w, const bf16* x, int ld, int m, Out out) {
   SONANT_DYNAMIC_SHARED(shared);
-  constexpr int kThreads = kLargeWarps * kWarp, kColumns = kLargeRows / kTileRows / 2;
-  constexpr int kVectors = kLargeBlocks * kBlockK / 8;
-  auto* stages = reinterpret_cast<bf16*>(shared);  // [kLargeStages][kLargeRows][kLargeLd]
+  constexpr int kThreads = kLargeWarps * kWarp, kTiles = 2, kColumns = 4;  // of a warp
+  constexpr int kVectors = kLargeBlocks * kBlockK / 8, kCopies = kLargeRows * kVectors / kThreads, kWeightCopies = kLargeWeights / kThreads;
+  auto* stages = reinterpret_cast<uint4*>(shared);  // each: weights [tile][block][half][lane], rows [kLargeRows][kLargeLd]
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, g = lane / 4, t = lane % 4;
-  const int tile = blockIdx.x * kLargeTiles + warp % kLargeTiles, row0 = blockIdx.y * kLargeRows, half = warp / kLargeTiles * kLargeRows / 2;
-  const int blocks = w.blocks();
-  const bool idle = tile >= w.tiles();  // takes part in the copies only
+  const int tile0 = blockIdx.x * kLargeTiles, row0 = blockIdx.y * kLargeRows, half = warp / 2 * kColumns * kTileRows;
+  const int blocks = w.blocks(), n_stages = (blocks + kLargeBlocks - 1) / kLargeBlocks;
 
-  Fragment weights[kAhead];
+  // Tiles past the last one repeat it, rows likewise; what they give is dropped.
+  const uint4* weights[kWeightCopies];
 #pragma unroll
-  for (int i = 0; i < kAhead; i++)
-    if (i < blocks && !idle) weights[i] = load_weights(w, tile, i, lane);
-  await_previous();
-
-  const auto fetch = [&](int stage) {
+  for (int c = 0; c < kWeightCopies; c++) {
+    const int e = threadIdx.x + c * kThreads, within = e % (kLargeBlocks * 2 * kWarp);
+    weights[c] = static_cast<const uint4*>(w.data) + static_cast<size_t>(min(tile0 + e / (kLargeBlocks * 2 * kWarp), w.tiles() - 1)) * blocks * 2 * kWarp + within;
+  }
+  const bf16* rows[kCopies];
+  int place[kCopies];
 #pragma unroll
-    for (int e = threadIdx.x; e < kLargeRows * kVectors; e += kThreads) {
-      const int r = e / kVectors, v = e % kVectors, k = stage * kLargeBlocks * kBlockK + 8 * v;
-      if (k < blocks * kBlockK) copy16(stages + (stage % kLargeStages * kLargeRows + r) * kLargeLd + 8 * v, x + static_cast<size_t>(min(row0 + r, m - 1)) * ld + k);
-    }
+  for (int c = 0; c < kCopies; c++) {
+    const int e = threadIdx.x + c * kThreads, r = e / kVectors, v = e % kVectors;
+    rows[c] = x + static_cast<size_t>(min(row0 + r, m - 1)) * ld + 8 * v;
+    place[c] = kLargeWeights + r * (kLargeLd / 8) + v;
+  }
+  // The last stage may have a block less than there is room for.
+  const auto fetch_weights = [&](int stage) {
+    uint4* to = stages + stage % kLargeStages * kLargeStage;
+    if (stage < n_stages)
+#pragma unroll
+      for (int c = 0; c < kWeightCopies; c++)
+        if ((stage + 1) * kLargeBlocks <= blocks || (threadIdx.x + c * kThreads) % (kLargeBlocks * 2 * kWarp) < 2 * kWarp)
+          copy16(to + threadIdx.x + c * kThreads, weights[c] + stage * kLargeBlocks * 2 * kWarp);
+  };
+  const auto fetch_rows = [&](int stage) {
+    uint4* to = stages + stage % kLargeStages * kLargeStage;
+    if (stage < n_stages)
+#pragma unroll
+      for (int c = 0; c < kCopies; c++)
+        if ((stage + 1) * kLargeBlocks <= blocks || threadIdx.x % kVectors < kVectors / kLargeBlocks) copy16(to + place[c], rows[c] + stage * kLargeBlocks * kBlockK);
     close_copies();
   };
 #pragma unroll
-  for (int stage = 0; stage + 1 < kLargeStages; stage++) fetch(stage);
-
-  float total[kColumns][4] = {}, sum[kColumns][4] = {};
-  int segment = 0, boundary = segment_begin(w, 1);
-  static_assert(kAhead == 2 * kLargeBlocks, "two stages a round");
-  for (int first = 0; first < blocks; first += kAhead) {
+  for (int stage = 0; stage + 1 < kLargeStages; stage++) fetch_weights(stage);
+  await_previous();
 #pragma unroll
-    for (int i = 0; i < kAhead; i++) {
-      const int block = first + i;
-      if (block >= blocks) break;
-      if (i % kLargeBlocks == 0) {
-        const int stage = block / kLargeBlocks;
-        await_copies<kLargeStages - 2>();
-        __syncthreads();  // this stage is there, and nobody reads the one before any more
-        fetch(stage + kLargeStages - 1);
-      }
-      if (idle) continue;
+  for (int stage = 0; stage + 1 < kLargeStages; stage++) fetch_rows(stage);
+
+  float total[kTiles][kColumns][4] = {}, sum[kTiles][kColumns][4] = {};
+  int segment = 0, boundary = segment_begin(w, 1);
+  for (int stage = 0; stage < n_stages; stage++) {
+    await_copies<kLargeStages - 2>();
+    __syncthreads();  // this stage is there, and nobody reads the one before any more
+    fetch_weights(stage + kLargeStages - 1);
+    fetch_rows(stage + kLargeStages - 1);
+    const uint4* here = stages + stage % kLargeStages * kLargeStage;
+    const uint4* own = here + warp % 2 * kTiles * kLargeBlocks * 2 * kWarp + lane;
+    const auto* in = reinterpret_cast<const bf16*>(here + kLargeWeights) + (half + g) * kLargeLd + 8 * t;
+#pragma unroll
+    for (int b = 0; b < kLargeBlocks; b++) {
+      const int block = stage * kLargeBlocks + b;
+      if (b > 0 && block >= blocks) break;
+      uint4 column[kColumns];
+#pragma unroll
+      for (int j = 0; j < kColumns; j++) column[j] = load16(in + j * kTileRows * kLargeLd + b * kBlockK);
       for (; block == boundary; boundary = segment_begin(w, ++segment + 1))
 #pragma unroll
-        for (int j = 0; j < kColumns; j++)
+        for (int i = 0; i < kTiles; i++)
 #pragma unroll
-          for (int c = 0; c < 4; c++) total[j][c] += sum[j][c], sum[j][c] = 0;
-      const Fragment now = weights[i];
-      if (block + kAhead < blocks) weights[i] = load_weights(w, tile, block + kAhead, lane);
-      const bf16* rows = stages + (block / kLargeBlocks % kLargeStages * kLargeRows + half + g) * kLargeLd + i % kLargeBlocks * kBlockK + 8 * t;
+          for (int j = 0; j < kColumns; j++)
 #pragma unroll
-      for (int j = 0; j < kColumns; j++) multiply_block(sum[j], now, load16(rows + j * kTileRows * kLargeLd));
+            for (int c = 0; c < 4; c++) total[i][j][c] += sum[i][j][c], sum[i][j][c] = 0;
+#pragma unroll
+      for (int i = 0; i < kTiles; i++) {
+        const uint4* at = own + (i * kLargeBlocks + b) * 2 * kWarp;
+        const Fragment fragment{{at[0], at[kWarp]}};
+#pragma unroll
+        for (int j = 0; j < kColumns; j++) multiply_block(sum[i][j], fragment, column[j]);
+      }
     }
   }
-  if (idle) return;
 #pragma unroll
-  for (int j = 0; j < kColumns; j++) {
+  for (int i = 0; i < kTiles; i++)
 #pragma unroll
-    for (int column = 0; column < 2; column++) {
-      const int row = row0 + half + j * kTileRows + 2 * t + column, feature = tile * kTileN + 2 * g;
-      if (row < m && feature < w.n) out(feature, row, total[j][column] + sum[j][column], total[j][column + 2] + sum[j][column + 2]);
-    }
-  }
+    for (int j = 0; j < kColumns; j++)
+#pragma unroll
+      for (int c = 0; c < 2; c++) {
+        const int row = row0 + half + j * kTileRows + 2 * t + c, feature = (tile0 + warp % 2 * kTiles + i) * kTileN + 2 * g;
+        if (row >= m || feature >= w.n) continue;
+        out(feature, row, total[i][j][c] + sum[i][j][c], total[i][j][c + 2] + sum[i][j][c + 2], out.early(feature, row), out.old(feature, row));
+      }
 }
 
 // fp32: a block makes 32 outputs of 32 rows. The matrix is [n][k]. blockIdx = (outputs / 32, rows / 32).
@@ -275,7 +400,7 @@ __global__ void __launch_bounds__(kFloatThreads) float_product_kernel(PackedMatr
   }
   for (int r = 0; r < 2; r++) {
     const int row = row0 + column + 16 * r, feature = n0 + 2 * pair;
-    if (row < m && feature < w.n) out(feature, row, sum[r][0], sum[r][1]);
+    if (row < m && feature < w.n) out(feature, row, sum[r][0], sum[r][1], out.early(feature, row), out.old(feature, row));
   }
 }
 
@@ -286,11 +411,17 @@ constexpr int kNormWarps = 4;  // a block
 template <class T>
 __global__ void __launch_bounds__(kNormWarps* kWarp) norm_rows_kernel(const float* x, int ld, int m, int n, Norm norm, T* out, int ld_out, const int* places) {
   const int row = blockIdx.x * kNormWarps + threadIdx.x / kWarp;
+  SONANT_DYNAMIC_SHARED(shared);
+  auto* vectors = reinterpret_cast<float*>(shared);  // [2][n]
+  copy_norm(norm, n, vectors, kNormWarps * kWarp);
+  await_copies<0>();
+  __syncthreads();
   await_previous();
   if (row >= m) return;
   const int place = places ? places[row] : row;
   if (place < 0) return;
-  norm_row(x + static_cast<size_t>(row) * ld, n, norm, out + static_cast<size_t>(place) * ld_out, threadIdx.x % kWarp);
+  T* to = out + static_cast<size_t>(place) * ld_out;
+  each_normed(x + static_cast<size_t>(row) * ld, n, Norm{vectors, vectors + n, norm.eps}, threadIdx.x % kWarp, [&](int i, float a, float b) { store_pair(to + i, a, b); });
 }
 
 // fp32 to the type that products take.

@@ -29,9 +29,16 @@ struct Rows {
   __device__ void* page(int row, int64_t index) const { return streams[row / steps].pages[ring > 0 ? index % ring : index]; }
 };
 
+// Where a row's keys and values go, of all layers alike.
+struct RowPlace {
+  void* page;
+  int slot;
+};
+
 // Where a layer's heads lie in a page, in values of the cache.
 struct CacheLayout {
   int heads = 0, head_dim = 0, padded = 0;  // head_dim rounded up to 32
+  float inverse = 0;                        // 1 / head_dim
 
   __host__ __device__ size_t head_values() const { return static_cast<size_t>(2) * kPageRows * padded; }
   __host__ __device__ size_t layer_values() const { return head_values() * heads; }
@@ -46,6 +53,25 @@ struct CacheLayout {
     const size_t keys = static_cast<size_t>(kPageRows) * padded;
     if constexpr (sizeof(T) == 2) return keys + static_cast<size_t>(dim) * kPageRows + slot;
     else return keys + static_cast<size_t>(slot) * padded + dim;
+  }
+};
+
+// The embeddings of a row of ids [1 + n_vq], summed up by `threads` threads; a code equal to `pad` adds nothing.
+// Tables are [vocabulary][d] and [n_vq] of [size][d].
+template <class T>
+struct Embedding {
+  const T* text;
+  const T* const* audio;
+  int n_vq, pad, d;
+
+  __device__ void sum(const int* ids, float* x, int thread, int threads) const {
+    for (int i = thread; i < d; i += threads) {
+      float sum = to_float(text[static_cast<size_t>(ids[0]) * d + i]);
+#pragma unroll 4
+      for (int k = 0; k < n_vq; k++)
+        if (ids[1 + k] != pad) sum += to_float(audio[k][static_cast<size_t>(ids[1 + k]) * d + i]);
+      x[i] = sum;
+    }
   }
 };
 

@@ -9,7 +9,7 @@ namespace sonant::cuda {
 
 CacheLayout StackShape::cache() const {
   for (const int width : {32, 64, 128})
-    if (head_dim <= width) return {heads, head_dim, width};
+    if (head_dim <= width) return {heads, head_dim, width, 1.0f / static_cast<float>(head_dim)};
   throw Error("unsupported", "The CUDA backend takes attention heads of up to 128 values, not " + std::to_string(head_dim) + ".");
 }
 
@@ -34,6 +34,8 @@ bool Stack<T>::reserve(int m, cudaStream_t stream) {
   if (rows * shape_.d <= x_.size()) return false;
   x_.reserve(rows * shape_.d, stream);
   q_.reserve(rows * shape_.d, stream);
+  places_.reserve(rows, stream);
+  turns_.reserve(rows * static_cast<size_t>(shape_.head_dim / 2), stream);
   normed_.reserve(rows * padded(shape_.d), stream);
   attention_.reserve(rows * padded(shape_.d), stream);
   hidden_.reserve(rows * padded(shape_.ff), stream);
@@ -56,13 +58,14 @@ template <class T>
 void Stack<T>::run(const Pass& pass, cudaStream_t stream) const {
   const int d = shape_.d, m = pass.m;
   const CacheLayout layout = shape_.cache();
+  if (blocks_.size() > 1 || !pass.has_qkv) place_rows(stream, pass.rows, m, frequencies_.data(), shape_.head_dim / 2, places_.data(), turns_.data());
   for (size_t i = 0; i < blocks_.size(); i++) {
     const Block& block = blocks_[i];
     const int layer = static_cast<int>(i);
     const Norm norm1{block.norm1_w.data(), block.norm1_b.data(), shape_.eps}, norm2{block.norm2_w.data(), block.norm2_b.data(), shape_.eps};
     if (i > 0 || !pass.has_qkv)
       multiply_normed<T>(stream, block.qkv.packed(), x(), d, m, norm1, scratch(),
-                         StoreQkv<T>{q_.data(), d, block.qkv_bias.data(), frequencies_.data(), pass.rows, layout, layer, scale()});
+                         StoreQkv<T>{q_.data(), d, block.qkv_bias.data(), places_.data(), turns_.data(), layout, layer, scale()});
     if (pass.is_short) attend_short<T>(stream, q_.data(), d, m, pass.rows, layout, layer, attention_.data(), padded(d));
     else attend<T>(stream, q_.data(), d, m, pass.rows, pass.tiles, pass.n_tiles, layout, layer, attention_.data(), padded(d));
     multiply<T>(stream, block.proj.packed(), attention_.data(), padded(d), m, AddToStream{x(), d, block.proj_bias.data(), block.scale1.data()});

@@ -69,6 +69,8 @@ class Stack {
   std::vector<Block> blocks_;
   DeviceBuffer<float> frequencies_;
   DeviceBuffer<float> x_, q_;
+  DeviceBuffer<RowPlace> places_;  // of a pass's rows
+  DeviceBuffer<float2> turns_;     // [row][head_dim / 2]
   DeviceBuffer<T> normed_, attention_, hidden_;
 };
 

@@ -92,11 +92,39 @@ inline float __shfl_xor_sync(unsigned, float x, int mask) {
 inline float __shfl_sync(unsigned, float x, int lane) {
   return __uint_as_float(static_cast<uint32_t>(sonant::cuda::emulation::exchange(__float_as_uint(x))[static_cast<unsigned>(lane)]));
 }
-inline int atomicAdd(int* at, int by) {
-  const int before = *at;
-  *at += by;
-  return before;
+inline double __shfl_sync(unsigned, double x, int lane) {
+  uint64_t bits;
+  std::memcpy(&bits, &x, 8);
+  bits = sonant::cuda::emulation::exchange(bits)[static_cast<unsigned>(lane)];
+  std::memcpy(&x, &bits, 8);
+  return x;
 }
+inline uint32_t __shfl_sync(unsigned, uint32_t x, int lane) { return static_cast<uint32_t>(sonant::cuda::emulation::exchange(x)[static_cast<unsigned>(lane)]); }
+inline int __shfl_sync(unsigned, int x, int lane) { return static_cast<int>(__shfl_sync(0u, static_cast<uint32_t>(x), lane)); }
+inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }
+inline int __shfl_up_sync(unsigned, int x, int by) {
+  const auto& all = sonant::cuda::emulation::exchange(static_cast<uint32_t>(x));
+  const unsigned lane = threadIdx.x % 32;
+  return lane < static_cast<unsigned>(by) ? x : static_cast<int>(static_cast<uint32_t>(all[lane - static_cast<unsigned>(by)]));
+}
+inline unsigned __ballot_sync(unsigned, int predicate) {
+  unsigned bits = 0;
+  const auto& all = sonant::cuda::emulation::exchange(predicate != 0);
+  for (unsigned lane = 0; lane < 32; lane++) bits |= static_cast<unsigned>(all[lane]) << lane;
+  return bits;
+}
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __reduce_add_sync(unsigned, int x) {
+  int sum = 0;
+  for (const uint64_t one : sonant::cuda::emulation::exchange(static_cast<uint32_t>(x))) sum += static_cast<int>(static_cast<uint32_t>(one));
+  return sum;
+}
+inline uint32_t __reduce_max_sync(unsigned, uint32_t x) {
+  uint32_t most = 0;
+  for (const uint64_t one : sonant::cuda::emulation::exchange(x)) most = std::max(most, static_cast<uint32_t>(one));
+  return most;
+}
+inline int atomicAdd(int* at, int by) { return __atomic_fetch_add(at, by, __ATOMIC_ACQ_REL); }
 inline uint32_t __umulhi(uint32_t a, uint32_t b) { return static_cast<uint32_t>((static_cast<uint64_t>(a) * b) >> 32); }
 
 // The runtime. A device pointer is a host pointer, and everything has happened when a call returns.
