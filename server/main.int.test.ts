@@ -57,7 +57,15 @@ it("prints its configuration without its secrets, drains on SIGTERM, and ends we
   const printed = lines.find((line) => line.includes('"msg":"configuration"')) ?? "{}";
   expect(JSON.parse(printed).sha256).toMatch(/^[0-9a-f]{64}$/);
   expect(lines.join("\n")).not.toContain("secret-key");
-  expect((await fetch(`${url}/health`)).status).toBe(200);
+  const health = await fetch(`${url}/health`);
+  expect(health.status).toBe(200);
+  // "auto" has become what was taken, on any machine.
+  const { device } = (await health.json()) as { device: string };
+  expect(["cpu", "cuda:0"]).toContain(device);
+  expect(lines.join("\n")).toContain(`The engine is ready on ${device.split(":")[0]}: `);
+  // So has the number of those who are spoken to at once.
+  const { capacity } = (await (await fetch(`${url}/ready`)).json()) as { capacity: number };
+  expect(capacity).toBe(device === "cpu" ? 8 : 512);
   expect((await fetch(url)).status).toBe(404);
 
   const answer = await speak(url, LONG);

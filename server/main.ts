@@ -78,7 +78,8 @@ function engineOptions({ model, engine }: Config, device: Device): LoadOptions {
     threads: engine.threads,
     ...(precision === undefined ? {} : { precision }),
     limits: {
-      maxSequences: engine.maxSequences + engine.maxParked,
+      maxSequences: engine.maxSequences,
+      maxParked: engine.maxParked,
       maxWaiting: engine.maxQueue,
       prefillSliceRows: engine.prefillSliceRows,
       voiceCacheBytes: engine.voiceCacheBytes,
@@ -135,7 +136,7 @@ async function build(config: Config, ui: boolean, log: Logger) {
     metrics,
     access: new Access(config.server),
     build: await readBuildInfo(ROOT, process.env),
-    device: config.engine.device,
+    device: () => deviceOf(config, service),
     engine: () => engineFacts(service),
     logger: log,
     pages: pages?.handle,
@@ -161,8 +162,20 @@ function codecOf({ host }: SonantSpeechService): ReferenceCodec {
 /** What the engine says of itself once it speaks. */
 function engineFacts({ host }: SonantSpeechService): EngineFacts | undefined {
   if (host.stage !== "ready") return undefined;
-  const { description, precision, threads, weightBytes } = host.engine.info;
-  return { description, precision, threads, weight_bytes: weightBytes };
+  const { description, note, precision, threads, weightBytes } = host.engine.info;
+  return {
+    description,
+    ...(note === null ? {} : { note }),
+    precision,
+    threads,
+    weight_bytes: weightBytes,
+  };
+}
+
+/** Where the engine runs; "auto" is known once one is loaded. */
+function deviceOf({ engine }: Config, { host }: SonantSpeechService): string {
+  if (engine.device !== "auto" || host.stage !== "ready") return engine.device;
+  return host.engine.info.device === "cuda" ? "cuda:0" : "cpu";
 }
 
 /** Starts listening and returns the address for people. */

@@ -87,8 +87,8 @@ export type SeriesName = keyof typeof SERIES;
 /** What the server logs where a case asks for words of its own. */
 export const LOG_WORDS: Readonly<Record<string, RegExp>> = {
   "set aside or skipped": /skipped|cannot be read|damaged/i,
-  // The addon has no CUDA backend yet, so there is no list of architectures: the refusal names the device.
-  architecture: /cuda/i,
+  // What is missing for a GPU is said in a sentence, and not as a list of architectures.
+  architecture: /cuda|nvidia|gpu/i,
 };
 
 /** What nobody may find in a log, by the neutral names of the cases. */

@@ -26,7 +26,7 @@ export const PROVEN_FASTER: Readonly<Record<string, Proof>> = {
 /** Cases that nothing proves yet. */
 export const OPEN: Readonly<Record<string, string>> = {
   B030: "reloading in place is the page's development server, seen through a browser",
-  B082: "graphs are a matter of the CUDA backend, which is not there yet",
+  B082: "graphs are recorded on a GPU only, where native/parity and native/bench run them; docs/measurements.md has the figures",
   B120: "two hours of mixed load are a test of their own, not one of this suite",
 };
 

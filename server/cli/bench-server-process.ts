@@ -21,7 +21,16 @@ const FAREWELL_MS = 10_000;
  */
 export async function startServer(options: readonly string[]): Promise<RunningServer> {
   const main = join(ROOT, "server/main.ts");
-  const args = ["--import", "tsx", main, "--port", "0", "--host", "127.0.0.1", "--no-ui"];
+  const args = [
+    "--import",
+    import.meta.resolve("tsx"),
+    main,
+    "--port",
+    "0",
+    "--host",
+    "127.0.0.1",
+    "--no-ui",
+  ];
   const child = spawn(process.execPath, [...args, ...options], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, SONANT_LOG_LEVEL: "warn" },

@@ -20,7 +20,13 @@ export interface Report {
   /** ISO date. */
   readonly date: string;
   readonly command: string;
-  readonly server: { readonly version: string; readonly model: string; readonly device: string };
+  readonly server: {
+    readonly version: string;
+    readonly model: string;
+    readonly device: string;
+    /** Instruction set and threads, or the GPU, with the precision; undefined if it does not tell. */
+    readonly engine: string | undefined;
+  };
   readonly seconds: number;
   readonly steps: readonly Step[];
 }
@@ -72,7 +78,7 @@ export function stepsTable(steps: readonly Step[]): string {
 /** Everything for people: where it was measured, the table, and what went wrong. */
 export function reportText({ machine, date, server, loadBefore, steps, seconds }: Report): string {
   const about =
-    `${server.model} on ${server.device}, Sonant ${server.version}; ${machine.processor}, ` +
+    `${server.model} on ${server.device}${server.engine === undefined ? "" : ` (${server.engine})`}, Sonant ${server.version}; ${machine.processor}, ` +
     `${machine.cores} cores, load average ${loadBefore.toFixed(1)} before; ${date}; ${seconds} s a step`;
   const problems = steps.flatMap((step) =>
     Object.entries(step.figures.codes).map(

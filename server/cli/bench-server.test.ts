@@ -223,11 +223,13 @@ describe("the report", () => {
       loadBefore: 0.25,
       date: "2026-01-02",
       command: "x",
-      server: { version: "1.0.0", model: "m", device: "cpu" },
+      server: { version: "1.0.0", model: "m", device: "cpu", engine: "AVX2, 2 threads" },
       seconds: 5,
       steps,
     });
-    expect(text).toContain("m on cpu, Sonant 1.0.0; Chip, 2 cores, load average 0.3 before");
+    expect(text).toContain(
+      "m on cpu (AVX2, 2 threads), Sonant 1.0.0; Chip, 2 cores, load average 0.3 before",
+    );
     expect(text).toContain("http, 16 at once: 1 times overloaded");
   });
 });

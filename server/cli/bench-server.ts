@@ -100,7 +100,12 @@ async function measure(options: BenchOptions, args: readonly string[]): Promise<
       loadBefore,
       date: new Date().toISOString().slice(0, 10),
       command: ["npm run bench -- server", ...args.map(quoted)].join(" "),
-      server: { version: version.version, model: version.model, device: version.device },
+      server: {
+        version: version.version,
+        model: version.model,
+        device: version.device,
+        engine: version.engine?.description,
+      },
       seconds: options.seconds,
       steps,
     });

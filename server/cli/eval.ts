@@ -1,18 +1,20 @@
 /**
  * `npm run eval -- wer [--voices a,b] [--sentences N] [--takes N] [--precision int8]... [--model FOLDER] [--seed N] [--json]`:
  * how well a model's voices are understood. Speaks held-out sentences and has them recognised by pocketsphinx; several
- * precisions are shown side by side. The figures depend on nothing but the arguments.
+ * precisions are shown side by side. The figures depend on nothing but the arguments. `npm run eval -- greedy` compares
+ * codes instead, in a file of its own.
  */
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { loadModel } from "../models/registry.ts";
 import { comparisonTable, type Figures, sum, summarise, voicesTable } from "./eval-figures.ts";
+import { evalGreedy, GREEDY_USAGE } from "./eval-greedy.ts";
 import { evaluateVoice, heldOutSentences } from "./eval-speak.ts";
 import { usage } from "./native-tool.ts";
 import { recogniserMissing } from "./recognise.ts";
 import { ENGINE_OPTIONS, integer, loadSpeaker, STARTER } from "./speaker.ts";
 
-const USAGE = `
+const WER_USAGE = `
 npm run eval -- wer [--voices clara,ryan] [--sentences N] [--takes N] [--seed N] [--json]
                     [--precision int8]... [--model FOLDER] [--device auto|cpu|cuda] [--threads N]
 
@@ -21,6 +23,8 @@ npm run eval -- wer [--voices clara,ryan] [--sentences N] [--takes N] [--seed N]
   --takes N           speak each sentence N times, each time with another seed (1)
   --precision NAME    int8, fp32 or bf16; repeat it to compare (int8)
   --seed N            of the first sentence; the others count on from it (1)`;
+
+const USAGE = `${WER_USAGE}\n${GREEDY_USAGE}`;
 
 function readOptions() {
   const { values, positionals } = parseArgs({
@@ -106,7 +110,8 @@ async function run(options: Options): Promise<void> {
 }
 
 try {
-  await run(readOptions());
+  if (process.argv[2] === "greedy") await evalGreedy(process.argv.slice(3));
+  else await run(readOptions());
 } catch (error) {
   const { code, message } = error as { code?: string; message: string };
   if (code?.startsWith("ERR_PARSE_ARGS")) usage(`${message}\n${USAGE}`);

@@ -2,7 +2,8 @@
  * `npm run model -- COMMAND`: makes and inspects model folders.
  *
  *   random moss-tts-nano [-o FOLDER] [--dtype bf16|f32|int8] [--seed N]
- *                            a full-size model with random weights, for measuring; it speaks noise
+ *                            a full-size model with random weights and the starter's voices, for measuring; it speaks
+ *                            noise for as long as its text allows
  *   quantise IN OUT          the int8 form of a model folder (language model only; the codec stays)
  *   info FOLDER              what a model folder holds
  */
@@ -26,7 +27,10 @@ async function tool(...args: string[]): Promise<void> {
   if (status !== 0) process.exit(status);
 }
 
-/** A model folder of a known shape with random weights and the starter's tokenizer, whose ids fit any larger vocabulary. */
+/**
+ * A model folder of a known shape with random weights and the starter's tokenizer and voices, whose ids and codes fit any
+ * larger vocabulary and equal codebooks.
+ */
 async function random(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
@@ -47,6 +51,7 @@ async function random(args: string[]): Promise<void> {
     const options = [
       "--dtype",
       part === "codec" && values.dtype === "int8" ? "bf16" : values.dtype,
+      ...(part === "lm" ? ["--talkative"] : []),
     ];
     await tool(
       "random",
@@ -58,6 +63,7 @@ async function random(args: string[]): Promise<void> {
     );
   }
   await cp(join(STARTER, "lm/tokenizer.model"), join(folder, "lm/tokenizer.model"));
+  await cp(join(STARTER, "voices"), join(folder, "voices"), { recursive: true });
   const about = {
     name: `${shape} (random weights)`,
     description: "Random weights for measuring; it speaks noise.",

@@ -14,14 +14,15 @@ export const STARTER = join(ROOT, "native/models/starter");
 export const ENGINE_OPTIONS = {
   model: { type: "string", default: STARTER },
   device: { type: "string", default: "auto" },
-  precision: { type: "string", default: "int8" },
+  precision: { type: "string" },
   threads: { type: "string", default: "0" },
 } as const;
 
 export interface EngineValues {
   readonly model: string;
   readonly device: string;
-  readonly precision: string;
+  /** Absent: what suits the device. */
+  readonly precision?: string | undefined;
   readonly threads: string;
 }
 
@@ -57,7 +58,9 @@ export async function loadSpeaker(values: EngineValues): Promise<{ engine: Engin
     lmFolder: join(folder, "lm"),
     codecFolder: join(folder, "codec"),
     device: choice("device", values.device, ["auto", "cpu", "cuda"]),
-    precision: choice("precision", values.precision, ["int8", "fp32", "bf16"]),
+    ...(values.precision === undefined
+      ? {}
+      : { precision: choice("precision", values.precision, ["int8", "fp32", "bf16"]) }),
     threads: integer("threads", values.threads, 0, 256),
   });
   return { engine, model };

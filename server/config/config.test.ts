@@ -38,14 +38,23 @@ describe("the deploy files of the repository", () => {
     const { config, warnings } = await loadConfig({ environment: {}, root: ROOT });
     expect(warnings).toEqual([]);
     expect(config.model).toBe(join(ROOT, "native/models/starter"));
-    expect(config.engine.device).toBe("cpu");
+    expect(config.engine.device).toBe("auto");
     expect(config.limits).toEqual(LIMITS);
     const file = "deploy/moss-tts-nano.yaml";
-    const moss = await loadConfig({ file, environment: { SONANT_PLATFORM: "cuda" }, root: ROOT });
+    const moss = await loadConfig({ file, environment: {}, root: ROOT });
     expect(moss.warnings).toEqual([]);
-    expect(moss.config.engine).toMatchObject({ device: "cuda:0", precision: "bfloat16" });
     expect(moss.config.sampling.audioTopK).toBe(25);
   });
+
+  it.each(["starter", "moss-tts-nano"])(
+    "leave to the device what it does at once: %s",
+    async (name) => {
+      const file = `deploy/${name}.yaml`;
+      const { config } = await loadConfig({ file, environment: {}, root: ROOT });
+      const follows = { maxSequences: 0, prefillSliceRows: 0, encodeSliceFrames: 0 };
+      expect(config.engine).toMatchObject({ device: "auto", precision: "auto", ...follows });
+    },
+  );
 
   it.each(["starter", "moss-tts-nano"])("explain every key: %s", async (name) => {
     const text = await readFile(join(ROOT, `deploy/${name}.yaml`), "utf8");
@@ -120,7 +129,33 @@ describe("loading", () => {
     expect(config.model).toBe(join(folder, "models/x"));
   });
 
+  it("puts the settings of the platform that is named over the others", async () => {
+    const yaml = `${MINIMAL}
+stages: [{stage_id: 0, max_num_seqs: 3, max_queue: 5}]
+platforms: {cuda: {stages: [{stage_id: 0, devices: "cuda:1", max_num_seqs: 64}]}}
+`;
+    const { config } = await load(yaml, { SONANT_PLATFORM: "cuda" });
+    expect(config.engine).toMatchObject({ device: "cuda:1", maxSequences: 64, maxQueue: 5 });
+    const other = await load(yaml);
+    expect(other.config.engine).toMatchObject({ device: "auto", maxSequences: 3, maxQueue: 5 });
+  });
+
+  it("leaves to the device what the file leaves out, and takes what it says", async () => {
+    const limits = async (stage: string) => {
+      const { config } = await load(`${MINIMAL}stages: [{stage_id: 0${stage}}]\n`);
+      const { maxSequences, prefillSliceRows, encodeSliceFrames } = config.engine;
+      return [maxSequences, prefillSliceRows, encodeSliceFrames];
+    };
+    expect(await limits("")).toEqual([0, 0, 0]);
+    const set = ", max_num_seqs: 6, prefill_slice_rows: 128, encode_slice_frames: 4";
+    expect(await limits(set)).toEqual([6, 128, 4]);
+    expect(
+      await problems(`${MINIMAL}stages: [{stage_id: 0, prefill_slice_rows: 9999999}]\n`),
+    ).toHaveLength(1);
+  });
+
   it.each([
+    ["auto", ["auto"], "auto"],
     ["cpu", ["cpu"], "cpu"],
     ["cuda", ["cuda:0"], "cuda:0"],
     ["3", ["cuda:3"], "cuda:3"],

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Limits } from "../protocol/limits.ts";
 import type { DeployFile } from "./schema.ts";
 
-export type Device = "cpu" | `cuda:${number}`;
+export type Device = "auto" | "cpu" | `cuda:${number}`;
 export type Precision = DeployFile["stages"][number]["dtype"];
 
 export interface EngineConfig {
@@ -13,14 +13,16 @@ export interface EngineConfig {
   readonly device: string;
   readonly precision: Precision;
   readonly codecPrecision: Precision;
-  /** Requests spoken side by side. */
+  /** Requests spoken side by side, on all devices together; 0: what suits them. */
   readonly maxSequences: number;
   /** Requests that may wait. */
   readonly maxQueue: number;
   readonly maxParked: number;
   /** 0: one for each core. */
   readonly threads: number;
+  /** 0: what suits the device. */
   readonly prefillSliceRows: number;
+  /** 0: what suits the device. */
   readonly encodeSliceFrames: number;
   readonly voiceCacheBytes: number;
 }

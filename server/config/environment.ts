@@ -33,7 +33,7 @@ export const OVERRIDES: Readonly<Record<string, Override>> = {
   SONANT_DEVICE: {
     path: ["stages", 0, "devices"],
     kind: "text",
-    about: "cpu, cuda, cuda:N or cuda:N,N",
+    about: "auto, cpu, cuda, cuda:N or cuda:N,N",
   },
   SONANT_DTYPE: { path: ["stages", 0, "dtype"], kind: "text", about: "Precision of the weights" },
   SONANT_THREADS: { path: ["stages", 0, "threads"], kind: "number", about: "Engine threads" },

@@ -27,7 +27,7 @@ const MEBIBYTE = 1024 * 1024;
 
 /** "cuda:0,1" names two. */
 function devicesOf(written: string): Device[] {
-  if (written === "cpu") return ["cpu"];
+  if (written === "auto" || written === "cpu") return [written];
   const numbers = written.replace(/^cuda:?/, "") || "0";
   return [...new Set(numbers.split(",").map(Number))].map((number) => `cuda:${number}` as const);
 }

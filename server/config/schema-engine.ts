@@ -2,8 +2,9 @@
 import { z } from "zod";
 import { ignored } from "./schema-fields.ts";
 
-const DEVICE = /^(cpu|cuda(:\d+(,\d+)*)?|\d+(,\d+)*)$/;
-const DEVICES = "devices should be 'cpu', 'cuda', 'cuda:N' or, for several GPUs, 'cuda:N,N'";
+const DEVICE = /^(auto|cpu|cuda(:\d+(,\d+)*)?|\d+(,\d+)*)$/;
+const DEVICES =
+  "devices should be 'auto', 'cpu', 'cuda', 'cuda:N' or, for several GPUs, 'cuda:N,N'";
 
 /** Keys of GPU servers with nothing to set here. */
 const gpuOnly = {
@@ -63,12 +64,16 @@ const sampling = z.strictObject({
 const devices = z
   .string()
   .regex(DEVICE, DEVICES)
-  .default("cpu")
-  .describe("cpu, cuda, cuda:N or, for several GPUs, cuda:N,N");
+  .default("auto")
+  .describe(
+    "auto: the first GPU, or the processor where none can be used; cpu, cuda, cuda:N or, for several GPUs, cuda:N,N",
+  );
 const dtype = z
   .enum(["auto", "float32", "int8", "bfloat16"])
   .default("auto")
-  .describe("Precision of the weights; auto: int8 on the processor, bfloat16 on CUDA");
+  .describe(
+    "Precision of the weights; auto: int8 on the processor, bfloat16 on a GPU, which has no int8",
+  );
 
 export const frameStage = z.strictObject({
   stage_id: z.literal(0).describe("0: the language model, which makes frames"),
@@ -77,10 +82,12 @@ export const frameStage = z.strictObject({
   num_replicas: z.literal(1).default(1).describe("One engine a server; start more servers instead"),
   max_num_seqs: z
     .int()
-    .min(1)
+    .min(0)
     .max(1024)
-    .default(8)
-    .describe("Requests that are spoken side by side, on all devices together"),
+    .default(0)
+    .describe(
+      "Requests that are spoken side by side, on all devices together; 0: 512 on each GPU, 8 on a processor, or 4 of a large model",
+    ),
   max_queue: z
     .int()
     .min(0)
@@ -103,14 +110,20 @@ export const frameStage = z.strictObject({
     .describe("Threads of the engine; 0: one for each core"),
   prefill_slice_rows: z
     .int()
-    .min(1)
-    .default(64)
-    .describe("Prompt rows that are computed between two frames of the others"),
+    .min(0)
+    .max(1 << 20)
+    .default(0)
+    .describe(
+      "Prompt rows that are computed between two frames of the others; 0: 2048 on a GPU, 64 on a processor",
+    ),
   encode_slice_frames: z
     .int()
-    .min(1)
-    .default(8)
-    .describe("Reference frames that are encoded between two frames of the others"),
+    .min(0)
+    .max(4096)
+    .default(0)
+    .describe(
+      "Reference frames that are encoded between two frames of the others; 0: 32 on a GPU, 8 on a processor",
+    ),
   voice_cache_mib: z.int().min(0).default(256).describe("Memory for voices that were used, MiB"),
   default_sampling_params: sampling
     .prefault({})

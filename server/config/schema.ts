@@ -163,7 +163,9 @@ export const DeployFile = z
     platforms: z
       .partialRecord(z.enum(["cpu", "cuda"]), platform)
       .default({})
-      .describe("Stage settings that replace those above on one platform"),
+      .describe(
+        "Stage settings that replace those above where SONANT_PLATFORM is cpu, its default, or cuda",
+      ),
     async_chunk: ignored("frames and sound are always made side by side"),
     custom_voice_dir: ignored("presets come with the model folder"),
     trust_remote_code: ignored("no code is loaded with a model"),

@@ -9,7 +9,13 @@ function memberOf(name: string, stats: Partial<EngineStats> = {}) {
   const ends: (() => void)[] = [];
   const close = vi.fn(async () => {});
   const member: Member = {
-    info: { device: "cuda", description: name, threads: 1, weightBytes: 10 } as EngineInfo,
+    info: {
+      device: "cuda",
+      description: name,
+      threads: 1,
+      weightBytes: 10,
+      limits: { maxSequences: 512, prefillSliceRows: 2048 },
+    } as EngineInfo,
     generate: () => {
       const finished = new Promise<Finished>((resolve) => ends.push(() => resolve({} as Finished)));
       return { finished, name } as unknown as EngineStream;
@@ -71,6 +77,7 @@ describe("a group", () => {
     const group = new EngineGroup([a.member, b.member, idle.member]);
     expect(group.stats()).toEqual({ live: 3, frames: 15, stepMsP95: 4, leadMsMin: 80 });
     expect(group.info).toMatchObject({ description: "2 × H200; L4", threads: 3, weightBytes: 30 });
+    expect(group.info.limits).toEqual({ maxSequences: 1536, prefillSliceRows: 2048 });
   });
 
   it("is loaded as a whole or not at all", async () => {

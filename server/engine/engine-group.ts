@@ -40,6 +40,10 @@ export class EngineGroup implements Member {
         .join("; "),
       threads: infos.reduce((sum, { threads }) => sum + threads, 0),
       weightBytes: infos.reduce((sum, { weightBytes }) => sum + weightBytes, 0),
+      limits: {
+        ...first.info.limits,
+        maxSequences: infos.reduce((sum, { limits }) => sum + limits.maxSequences, 0),
+      },
     };
   }
 

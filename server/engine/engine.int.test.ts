@@ -1,9 +1,12 @@
 /** The engine with its real backend and a tiny model: equality, refusals, memory. */
 import { createHash } from "node:crypto";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Engine, resample } from "./engine.ts";
-import { loadAddon } from "./native.ts";
+import { ADDON_PATH, loadAddon } from "./native.ts";
 import type { EngineStream } from "./stream.ts";
 import { residentMb } from "./test-memory.ts";
 import { talk, talkativeModel } from "./test-model.ts";
@@ -167,9 +170,46 @@ describe("refusals", () => {
       );
     }
     await expect(load({ lmFolder: "/nowhere" })).rejects.toMatchObject({ code: "model_missing" });
-    await expect(load({ limits: { maxSequences: 0 } })).rejects.toMatchObject({
+    await expect(load({ limits: { maxSequences: -1 } })).rejects.toMatchObject({
       code: "bad_request",
     });
+  });
+
+  it("do not come of a GPU that is not asked for by name", async () => {
+    // The addon beside a library that stands in for the CUDA backend.
+    const folder = mkdtempSync(join(tmpdir(), "sonant-device-"));
+    const addonBeside = (kind: string) => {
+      const path = join(folder, kind);
+      cpSync(join(dirname(ADDON_PATH), "test-devices", kind), path, { recursive: true });
+      cpSync(ADDON_PATH, join(path, "sonant.node"));
+      return loadAddon(join(path, "sonant.node"));
+    };
+    const { lmFolder = "", codecFolder = "" } = model.options;
+    const options = { lmFolder, codecFolder, threads: 1 };
+    try {
+      await using gpu = await Engine.load(options, addonBeside("works"));
+      expect(gpu.info).toMatchObject({ device: "cuda", precision: "bf16", note: null });
+      // Limits that nobody sets follow what was taken.
+      expect(gpu.info.limits).toMatchObject({ maxSequences: 512, prefillSliceRows: 2048 });
+      const limits = { maxSequences: 3, prefillSliceRows: 7, encodeSliceFrames: 0 };
+      await using set = await Engine.load({ ...options, limits }, addonBeside("works"));
+      expect(set.info.limits).toMatchObject({ ...limits, encodeSliceFrames: 32 });
+      const unusable = addonBeside("no-driver");
+      await using cpu = await Engine.load(options, unusable);
+      const sentence = "There is no NVIDIA driver on this machine.";
+      expect(cpu.info).toMatchObject({
+        device: "cpu",
+        precision: "int8",
+        note: `No GPU was taken: ${sentence}`,
+        limits: { maxSequences: 8, prefillSliceRows: 64, encodeSliceFrames: 8 },
+      });
+      await expect(Engine.load({ ...options, device: "cuda" }, unusable)).rejects.toMatchObject({
+        code: "unsupported",
+        message: sentence,
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it("come when there is no room", async () => {

@@ -18,6 +18,14 @@ const INFO: EngineInfo = {
   precision: "fp32",
   threads: 0,
   weightBytes: 0,
+  limits: {
+    maxSequences: 1,
+    maxParked: 0,
+    maxWaiting: 0,
+    prefillSliceRows: 1,
+    voiceCacheBytes: 0,
+    encodeSliceFrames: 1,
+  },
   lm: null,
   codec: { sampleRate: 1000, channels: 2, frameSamples: 80, nCodebooks: 4, codebookSize: 64 },
 };

@@ -108,7 +108,7 @@ describe("the collector", () => {
   };
 
   it("cancels streams that were dropped unread or half read", async () => {
-    const engine = await Engine.load(model.options);
+    const engine = await Engine.load({ ...model.options, limits: { maxSequences: 16 } });
     const drop = async (flavour: number) => {
       const stream = engine.generate({ ...talk(info, 1500, flavour), bufferFrames: 4 });
       if (flavour % 2 === 1) await stream.next();

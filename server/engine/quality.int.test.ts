@@ -20,7 +20,8 @@ let fast: Engine;
 
 beforeAll(async () => {
   const codecFolder = join(STARTER, "codec");
-  const load = (precision: "fp32" | "int8") => Engine.load({ codecFolder, precision, threads: 1 });
+  const load = (precision: "fp32" | "int8") =>
+    Engine.load({ codecFolder, device: "cpu", precision, threads: 1 });
   [exact, fast] = await Promise.all([load("fp32"), load("int8")]);
 });
 afterAll(() => Promise.all([exact.close(), fast.close()]));

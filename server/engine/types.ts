@@ -90,12 +90,16 @@ export interface Finished {
 }
 
 export interface EngineLimits {
-  /** Generations side by side; more wait in line. */
+  /** Generations side by side; more wait in line. 0 or absent: what suits the device. */
   readonly maxSequences?: number;
+  /** More that may hold state beside them, for callers who count those paused for their readers apart. */
+  readonly maxParked?: number;
   /** Further requests are refused with `overloaded`. */
   readonly maxWaiting?: number;
+  /** Prompt rows computed between two frames of the others. 0 or absent: what suits the device. */
   readonly prefillSliceRows?: number;
   readonly voiceCacheBytes?: number;
+  /** Reference frames encoded between two frames of the others. 0 or absent: what suits the device. */
   readonly encodeSliceFrames?: number;
 }
 
@@ -103,9 +107,9 @@ export interface LoadOptions {
   /** Folder with config.json and model.safetensors of the language model; absent: none is loaded. */
   readonly lmFolder?: string;
   readonly codecFolder?: string;
-  /** Absent: "auto". Several GPUs are told apart by number. */
+  /** Absent: "auto", the first GPU if there is one that can be used. Several GPUs are told apart by number. */
   readonly device?: "auto" | "cpu" | "cuda" | `cuda:${number}`;
-  /** Absent: int8 on the CPU, bf16 on a GPU, which has no int8. */
+  /** Absent: int8 on the CPU, bf16 on a GPU. A GPU has no int8, so "auto" with int8 is the CPU. */
   readonly precision?: "int8" | "fp32" | "bf16";
   /** 0 or absent: as many as suit the machine. */
   readonly threads?: number;
@@ -139,12 +143,17 @@ export interface CodecInfo {
 }
 
 export interface EngineInfo {
+  /** "cpu" or "cuda". */
   readonly device: string;
   /** For people, such as "AVX-512 VNNI, 2 threads". */
   readonly description: string;
+  /** A sentence that says why "auto" went past the GPU; null where it took one or no CUDA backend was built. */
+  readonly note: string | null;
   readonly precision: "int8" | "fp32" | "bf16";
   readonly threads: number;
   readonly weightBytes: number;
+  /** Those in force. Of several engines: `maxSequences` of all together, the rest of each. */
+  readonly limits: Required<EngineLimits>;
   /** Null when its folder was not given. */
   readonly lm: LmInfo | null;
   readonly codec: CodecInfo | null;

@@ -28,8 +28,8 @@ export interface HttpDeps {
   /** Who may call, and how often. */
   readonly access: Access;
   readonly build: BuildInfo;
-  /** Where the engine runs: cpu or cuda:0. */
-  readonly device: string;
+  /** Where the engine runs: cpu or cuda:0; what was configured while none is loaded and warm. */
+  readonly device: () => string;
   /** What was loaded; undefined while no engine is loaded and warm. */
   readonly engine?: (() => EngineFacts | undefined) | undefined;
   readonly abilities?: FamilyAbilities;

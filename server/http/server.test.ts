@@ -169,7 +169,13 @@ it("describes its engine once there is one", async () => {
   const { url } = await start({ deps: { engine: () => engine } });
   const version = async () => Version.parse(await (await fetch(`${url}/version`)).json());
   expect(await version()).not.toHaveProperty("engine");
-  engine = { description: "AVX2, 2 threads", precision: "int8", threads: 2, weight_bytes: 5 };
+  engine = {
+    description: "AVX2, 2 threads",
+    note: "No driver.",
+    precision: "int8",
+    threads: 2,
+    weight_bytes: 5,
+  };
   expect((await version()).engine).toEqual(engine);
 });
 

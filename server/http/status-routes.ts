@@ -21,11 +21,10 @@ export function addStatusRoutes(app: FastifyInstance, deps: HttpDeps): void {
   addHealthRoutes(app, deps);
   addModelRoutes(app, deps);
   const { config, metrics, build } = deps;
-  const version: Version = {
+  const version: Omit<Version, "device"> = {
     version: build.version,
     ...(build.commit === undefined ? {} : { commit: build.commit }),
     model: config.servedModelNames[0] ?? "",
-    device: deps.device,
     config_sha256: configSha256(config),
   };
   const secured = config.server.apiKeys.length > 0;
@@ -34,7 +33,7 @@ export function addStatusRoutes(app: FastifyInstance, deps: HttpDeps): void {
 
   app.get("/version", (): Version => {
     const engine = deps.engine?.();
-    return engine === undefined ? version : { ...version, engine };
+    return { ...version, device: deps.device(), ...(engine === undefined ? {} : { engine }) };
   });
   app.get("/openapi.json", () => openApi);
   app.get("/asyncapi.json", () => asyncApi);
@@ -50,7 +49,7 @@ export function addStatusRoutes(app: FastifyInstance, deps: HttpDeps): void {
 
 function addHealthRoutes(app: FastifyInstance, { service, device, config }: HttpDeps): void {
   app.get("/health", (_request, reply) => {
-    const health = healthOf(service, device);
+    const health = healthOf(service, device());
     return reply.code(health.status === "healthy" ? 200 : 503).send(health);
   });
 
@@ -61,7 +60,7 @@ function addHealthRoutes(app: FastifyInstance, { service, device, config }: Http
 
   // The same for eyes and shell scripts: the verdict on the first line, then one fact a line.
   app.get("/healthz", (_request, reply) => {
-    const { status, ...facts } = healthOf(service, device);
+    const { status, ...facts } = healthOf(service, device());
     return reply
       .code(status === "healthy" ? 200 : 503)
       .type(PLAIN)

@@ -158,7 +158,7 @@ export class CaseHouse {
       metrics: this.metrics,
       access: new Access(config.server),
       build: { version: "0", commit: undefined },
-      device: "cpu",
+      device: () => "cpu",
       abilities: personality.abilities,
     } satisfies HttpDeps);
     return { url: await listening(app), fake, service, close: () => closed(app, folder) };

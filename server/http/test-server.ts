@@ -74,7 +74,7 @@ export async function startTestServer(options: TestOptions = {}): Promise<TestSe
     },
     access: new Access(config.server),
     build: { version: "1.2.3", commit: "abc" },
-    device: "cpu",
+    device: () => "cpu",
     ...options.deps,
   });
   await app.listen({ port: 0, host: "127.0.0.1" });

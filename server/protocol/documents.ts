@@ -52,12 +52,15 @@ export const Ready = z.object({
     .describe("Why they are not"),
   active: z.int().describe("Requests being spoken"),
   waiting: z.int().describe("Requests in line"),
-  capacity: z.int().describe("Requests that can be spoken at once"),
+  capacity: z
+    .int()
+    .describe("Requests that can be spoken at once; 0 until an engine has been loaded"),
 });
 export type Ready = z.infer<typeof Ready>;
 
 const EngineFacts = z.object({
-  description: z.string().describe("Instruction set and threads, for people"),
+  description: z.string().describe("Instruction set and threads, or the GPU, for people"),
+  note: z.string().optional().describe("Why no GPU was taken although one might have been"),
   precision: z.enum(["int8", "fp32", "bf16"]).describe("Form of the weights"),
   threads: z.int().describe("Threads that compute"),
   weight_bytes: z.int().describe("Memory that the weights take"),
@@ -68,7 +71,7 @@ export const Version = z.object({
   version: z.string().describe("Version of the server"),
   commit: z.string().optional().describe("Commit it was started from, if known"),
   model: z.string().describe("Name of the served model"),
-  device: z.string().describe("Where the engine runs"),
+  device: z.string().describe("Where the engine runs: cpu or cuda:0"),
   config_sha256: z.string().describe("Hash of the resolved configuration"),
   engine: EngineFacts.optional().describe("The engine; absent until one is loaded and warm"),
 });

@@ -47,7 +47,7 @@ beforeAll(async () => {
     metrics: house.metrics,
     access: new Access(house.config.server),
     build: { version: "0.0.0", commit: undefined },
-    device: "cpu",
+    device: () => "cpu",
   };
   app = createHttpServer(deps);
   realtime = attachRealtime(app.server, deps);

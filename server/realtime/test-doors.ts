@@ -150,7 +150,7 @@ export async function openDoors(
     metrics,
     access: new Access(config.server),
     build: { version: "0.0.0", commit: undefined },
-    device: "cpu",
+    device: () => "cpu",
     ...(abilities === undefined ? {} : { abilities }),
     ...(logger === undefined ? {} : { logger }),
   });

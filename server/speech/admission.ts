@@ -1,13 +1,12 @@
 /**
- * Who may generate now. At most `capacity` units do, the others stand in line and know their place. A listener who is
- * about to hear a gap goes before newcomers: a gap in speech is worse than a later start. Among equals, first come,
- * first served. Owns the slots; knows nothing of what is done with them.
+ * Who may generate now: nobody before `resume` says how many. At most `capacity` units do, the others stand in line and
+ * know their place. A listener who is about to hear a gap goes before newcomers: a gap in speech is worse than a later
+ * start. Among equals, first come, first served. Owns the slots; knows nothing of what is done with them.
  */
 import { ApiError } from "../protocol/envelope.ts";
 import type { LoadEstimate } from "./load-estimate.ts";
 
 export interface AdmissionOptions {
-  readonly capacity: number;
   /** Most units in line before newcomers are refused. */
   readonly maxWaiting: number;
   /** Most units that may be parked; none if absent. */
@@ -42,9 +41,10 @@ export class Admission {
   readonly #options: AdmissionOptions;
   readonly #urgent: Waiting[] = [];
   readonly #others: Waiting[] = [];
+  #capacity = 0;
   #active = 0;
   #parked = 0;
-  #isPaused = false;
+  #isPaused = true;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -63,8 +63,9 @@ export class Admission {
     return this.#urgent.length + this.#others.length;
   }
 
+  /** 0 until the first `resume`. */
   get capacity(): number {
-    return this.#options.capacity;
+    return this.#capacity;
   }
 
   /** What one more newcomer would have to wait. */
@@ -142,7 +143,9 @@ export class Admission {
     this.#isPaused = true;
   }
 
-  resume(): void {
+  /** Lets so many generate side by side; those who are in stay even if they are more. */
+  resume(capacity: number): void {
+    this.#capacity = capacity;
     this.#isPaused = false;
     this.#advance();
   }
@@ -162,6 +165,6 @@ export class Admission {
   }
 
   #waitFor(place: number): number {
-    return Math.round((place * this.#options.estimate.unitMs) / this.capacity);
+    return Math.round((place * this.#options.estimate.unitMs) / Math.max(1, this.capacity));
   }
 }

@@ -20,7 +20,7 @@ export interface HostOptions {
   onChange(isReady: boolean): void;
   /** Milliseconds that a frame of the warm-up took. */
   onFrameMs(ms: number): void;
-  log(level: "info" | "error", message: string): void;
+  log(level: "info" | "warn" | "error", message: string): void;
 }
 
 export type HostStage = "loading" | "warming" | "ready" | "failed" | "closed";
@@ -132,7 +132,9 @@ export class EngineHost {
     if (!this.#isOpen()) return engine.close();
     this.#engine = engine;
     this.#setStage("ready", undefined);
-    this.#options.log("info", "The engine is ready.");
+    const { device, description, note } = engine.info;
+    if (note !== null) this.#options.log("warn", note);
+    this.#options.log("info", `The engine is ready on ${device}: ${description}.`);
   }
 
   async #warmAll(engine: HostedEngine, options: GenerateOptions): Promise<void> {

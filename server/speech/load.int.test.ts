@@ -27,6 +27,16 @@ async function abandon(seed: number, chunks: number): Promise<void> {
   for await (const chunk of speech) if (chunk.frames > 0 && heard++ >= chunks) return;
 }
 
+it("has fewer places on a processor where each frame reads more weights", async () => {
+  const places = async (precision: "int8" | "fp32") => {
+    const other = await Starter.load({ precision, limits: { maxSequences: 0 } });
+    await other.close();
+    return other.engine.info.limits.maxSequences;
+  };
+  expect(await places("int8")).toBe(8);
+  expect(await places("fp32")).toBe(4);
+});
+
 describe("leaving", () => {
   it("B002: a request after one that was dropped has the engine to itself", async () => {
     const request = { text: "Ready.", seed: 4 };

@@ -3,7 +3,7 @@ import type { Granularity } from "../text/segment.ts";
 
 export interface SpeechConfig {
   readonly engine: {
-    /** Units generated side by side. */
+    /** Units generated side by side; 0: as many as the engine says of itself. */
     readonly maxSequences: number;
     /** Units that are paused for their readers and give their slots to others meanwhile; none if absent. */
     readonly maxParked?: number;

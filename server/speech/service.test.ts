@@ -1,6 +1,7 @@
 /** The house around the sessions: who waits, who is refused, what happens when the engine dies, how it closes. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { EngineError } from "../engine/errors.ts";
+import type { EngineInfo } from "../engine/types.ts";
 import type { Outcome, RequestInfo, SpeechMetrics } from "./metrics.ts";
 import type { ServiceOptions } from "./service.ts";
 import { SonantSpeechService } from "./service.ts";
@@ -158,6 +159,60 @@ describe("life", () => {
     await started;
     expect(service.state).toEqual({ stage: "ready" });
     expect(native.texts).toEqual(["Hello there."]);
+  });
+
+  it("speaks as many side by side as the engine says, unless it was told how many", async () => {
+    const following = { ...CONFIG, engine: { maxSequences: 0, maxQueue: 1 } };
+    const sizes = [2, 1];
+    const natives: ToneEngine[] = [];
+    const loadEngine = async () => {
+      const native = new ToneEngine();
+      const info = { ...native.info(), limits: { maxSequences: sizes[natives.length] } };
+      native.info = () => info as EngineInfo;
+      natives.push(native);
+      return toneEngine(native);
+    };
+    const service = new SonantSpeechService({ model: MODEL, config: following, loadEngine });
+    expect(service.load.capacity).toBe(0);
+    house = await openHouse({ config: following, loadEngine });
+    const [native] = natives as [ToneEngine];
+    expect(house.service.load.capacity).toBe(2);
+    const { opened, open } = gate();
+    native.fate = () => ({ before: () => opened });
+    for (let i = 0; i < 3; i++) void readAll(begin());
+    await settle();
+    expect(house.service.load).toMatchObject({ active: 2, waiting: 1 });
+    expect(() => house.service.open({ ...REQUEST, transport: "http" })).toThrow(
+      expect.objectContaining({ code: "overloaded" }),
+    );
+    open();
+    await settle(100);
+
+    // What comes after a failure may be another device.
+    native.fate = () => ({ failAt: 0, failure: new EngineError("closed", "The GPU is lost.") });
+    await speak(house, ["One is here."]);
+    await vi.waitUntil(() => house.service.state.stage === "ready");
+    expect(house.service.load.capacity).toBe(1);
+
+    await house.service.close();
+    house = await openHouse();
+    expect(house.service.load.capacity).toBe(CONFIG.engine.maxSequences);
+  });
+
+  it("says which device it took, and why not the GPU", async () => {
+    const note = "No GPU was taken: There is no NVIDIA driver on this machine.";
+    const native = new ToneEngine();
+    const info = native.info();
+    native.info = () => ({ ...info, device: "cpu", description: "AVX2, 2 threads", note });
+    const said: [string, string][] = [];
+    house = await openHouse({
+      loadEngine: async () => toneEngine(native),
+      log: (level, message) => said.push([level, message]),
+    });
+    expect(said).toEqual([
+      ["warn", note],
+      ["info", "The engine is ready on cpu: AVX2, 2 threads."],
+    ]);
   });
 
   it("says why it cannot start", async () => {

@@ -41,7 +41,7 @@ export interface ServiceOptions {
   readonly metrics?: SpeechMetrics;
   /** Milliseconds on a clock that does not jump. */
   readonly now?: () => number;
-  readonly log?: (level: "info" | "error", message: string) => void;
+  readonly log?: (level: "info" | "warn" | "error", message: string) => void;
 }
 
 /** Sessions that stay open while nothing is spoken; they meet a full line when they speak, not when they open. */
@@ -76,16 +76,14 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
       maxQueued: config.limits.ws_queued_units,
     };
     this.#admission = new Admission({
-      capacity: config.engine.maxSequences,
       maxWaiting: config.engine.maxQueue,
       maxParked: config.engine.maxParked,
       estimate: this.#estimate,
     });
-    this.#admission.pause();
     this.host = new EngineHost({
       load: () => options.loadEngine(),
       warmUps: () => this.#warmUps(),
-      onChange: (isReady) => (isReady ? this.#admission.resume() : this.#admission.pause()),
+      onChange: (isReady) => (isReady ? this.#resume() : this.#admission.pause()),
       onFrameMs: (ms) => this.#estimate.noteFrame(ms),
       log: options.log ?? (() => {}),
     });
@@ -253,6 +251,12 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
 
   failed(error: unknown): void {
     void this.host.suspect(error);
+  }
+
+  /** An engine that replaces another one may have room for more or fewer. */
+  #resume(): void {
+    const { maxSequences } = this.#config.engine;
+    this.#admission.resume(maxSequences || this.host.engine.info.limits.maxSequences);
   }
 
   #warmUps(): GenerateOptions[] {

@@ -80,7 +80,14 @@ export class ToneEngine implements NativeEngine {
   encode = () => -1;
   decode = () => -1;
   stats = () => ({ live: this.live, waiting: 0 }) as EngineStats;
-  info = () => ({ codec: TONE_FORMAT }) as EngineInfo;
+  info = () =>
+    ({
+      device: "cpu",
+      description: "tones",
+      note: null,
+      limits: { maxSequences: 6 },
+      codec: TONE_FORMAT,
+    }) as EngineInfo;
   async close(): Promise<void> {
     this.isClosed = true;
     for (const { wake } of this.generations) wake();

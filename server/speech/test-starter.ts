@@ -38,13 +38,18 @@ export class Starter {
     readonly model: Model,
   ) {}
 
-  /** One thread: the suite may share the machine, and threads that wait for each other suffer most. */
+  /**
+   * The processor, on machines with a GPU too, since what is expected was measured there. One thread: the suite may share
+   * the machine, and threads that wait for each other suffer most.
+   */
   static async load(options: Partial<LoadOptions> = {}): Promise<Starter> {
     const engine = await Engine.load({
       lmFolder: join(FOLDER, "lm"),
       codecFolder: join(FOLDER, "codec"),
+      device: "cpu",
       threads: 1,
       ...options,
+      limits: { maxSequences: 16, ...options.limits },
     });
     return new Starter(engine, await loadModel(FOLDER));
   }

@@ -198,6 +198,7 @@ export interface SpeechService {
   readonly load: {
     readonly active: number;
     readonly waiting: number;
+    /** Units that may be spoken at once; 0 until an engine has been loaded. */
     readonly capacity: number;
     readonly expectedWaitMs: number;
   };
