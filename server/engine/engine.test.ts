@@ -15,6 +15,7 @@ import type {
 const INFO: EngineInfo = {
   device: "none",
   description: "",
+  note: null,
   precision: "fp32",
   threads: 0,
   weightBytes: 0,

@@ -4,6 +4,7 @@
  */
 import type { Server as HttpServer, IncomingMessage } from "node:http";
 import { Server, type Socket } from "socket.io";
+import { type ServerOptions, WebSocketServer } from "ws";
 import { toPcm16 } from "../audio/pcm.ts";
 import { ApiError, validate } from "../protocol/envelope.ts";
 import {
@@ -320,6 +321,16 @@ export function attachPlayground(
     // As on the speech socket: two beats without an answer end a connection.
     pingInterval: deps.config.sockets.heartbeatMs,
     pingTimeout: deps.config.sockets.heartbeatMs,
+    // Who has not answered a beat does not answer a farewell either, for which a socket would wait half a minute.
+    wsEngine: class extends WebSocketServer {
+      constructor(given: ServerOptions) {
+        const options: ServerOptions & { closeTimeout: number } = {
+          ...given,
+          closeTimeout: deps.config.sockets.heartbeatMs,
+        };
+        super(options);
+      }
+    },
     connectTimeout: GREETING_MS,
     allowRequest: (request, decide) => {
       try {
