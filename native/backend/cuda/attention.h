@@ -23,6 +23,12 @@ struct Tiles {
   int size = 1;
 };
 
+// The first chunk of a part from position `from` on.
+__device__ inline int64_t first_chunk(int64_t from, int part) {
+  const int64_t first = from / kPageRows;
+  return first + ((part - first) % kParts + kParts) % kParts;
+}
+
 // Where in shared memory the parts of a tile come together.
 template <class T, int HD>
 struct TileParts {
@@ -60,8 +66,7 @@ class PartOfTile {
   static constexpr size_t kSharedBytes = sizeof(float) * R * (HD + kWarp);  // of a warp
 
   // `shared` belongs to this warp. Lane l sums values of dims [l kDims, (l + 1) kDims).
-  template <class RowsT>
-  __device__ void run(const RowsT& rows, const CacheLayout& layout, int layer, int head, int row0, int count, const float* q, int ldq, int part, float* shared, int lane) {
+  __device__ void run(const Rows& rows, const CacheLayout& layout, int layer, int head, int row0, int count, const float* q, int ldq, int part, float* shared, int lane) {
     float *queries = shared, *weights = shared + R * HD;
     for (int e = lane; e < R * HD; e += kWarp) {
       const int r = min(e / HD, count - 1), d = e % HD;
@@ -135,26 +140,19 @@ class PartOfTile {
       if (lane * kDims + d < head_dim) out[lane * kDims + d] = sum_[0][d] / total_[0];
   }
 
-  // The first chunk of a part from position `from` on.
-  __device__ static int64_t first_chunk(int64_t from, int part) {
-    const int64_t first = from / kPageRows;
-    return first + ((part - first) % kParts + kParts) % kParts;
-  }
-
  private:
   float most_[R], total_[R], sum_[R][kDims];
 };
 
-// bf16, with scores in powers of two. Of a lane 4 g + t, row g and row g + 8 of the tile; of a chunk's keys 8 t to 8 t + 7, so that its weights are
-// already where the product with the values wants them.
+// bf16, with scores in powers of two. Of a lane 4 g + t, row g and row g + 8 of the tile; of a chunk's keys 8 t to
+// 8 t + 7, so that its weights are already where the product with the values wants them.
 template <int HD>
 class PartOfTile<bf16, HD> {
  public:
   static constexpr size_t kSharedBytes = 0;
   static constexpr int kBlocks = HD / 32, kDimTiles = HD / 8;
 
-  template <class RowsT>
-  __device__ void run(const RowsT& rows, const CacheLayout& layout, int layer, int head, int row0, int count, const float* q, int ldq, int part, float*, int lane) {
+  __device__ void run(const Rows& rows, const CacheLayout& layout, int layer, int head, int row0, int count, const float* q, int ldq, int part, float*, int lane) {
     const int g = lane / 4, t = lane % 4;
     int64_t position[2], first[2];
     uint32_t query[kBlocks][2][4];
@@ -181,7 +179,7 @@ class PartOfTile<bf16, HD> {
     // Chunks that every row of the tile sees as a whole need no mask.
     const int64_t whole_from = rows.first(to), whole_to = rows.position(row0);
     const int64_t last = to / kPageRows;
-    int64_t chunk = PartOfTile<float, HD>::first_chunk(from, part);
+    int64_t chunk = first_chunk(from, part);
     const void* page = chunk <= last ? rows.page(row0, chunk) : nullptr;
     for (; chunk <= last; chunk += kParts) {
       const bf16* keys = static_cast<const bf16*>(page) + layout.head(layer, head);

@@ -113,15 +113,11 @@ __device__ inline uint32_t ordered(float x) {
 }
 __device__ inline float unordered(uint32_t key) { return __uint_as_float(key & 0x80000000u ? key & 0x7fffffffu : ~key); }
 
-// Bytes of shared memory for a codebook of `size` and blocks of up to 512 threads.
-__host__ __device__ constexpr size_t draw_bytes(int size) { return static_cast<size_t>(size) * (8 + 4 + 4 + 4) + 4 * (1 + 2 * 16 + 4 * 2 * kWarp); }
-
-// Counts over a block of kThreads threads, one barrier each: two sets of numbers take turns, so that none is
+// Counts over a block, one barrier each: two sets of numbers take turns, so that none is
 // overwritten before all have read it.
-template <int kThreads>
 class BlockCount {
  public:
-  static constexpr int kSlots = 2 * kThreads / kWarp;
+  static constexpr int kSlots = 2 * kDrawThreads / kWarp;
 
   __device__ explicit BlockCount(int* slots) : slots_(slots) {}  // [kSlots]
   // The sum of `mine`; every thread gets it.
@@ -132,7 +128,7 @@ class BlockCount {
     __syncthreads();
     int all = 0;
 #pragma unroll
-    for (int w = 0; w < kThreads / kWarp; w++) all += set[w];
+    for (int w = 0; w < kDrawThreads / kWarp; w++) all += set[w];
     return all;
   }
   // The largest of `mine`; every thread gets it.
@@ -143,21 +139,21 @@ class BlockCount {
     __syncthreads();
     uint32_t most = 0;
 #pragma unroll
-    for (int w = 0; w < kThreads / kWarp; w++) most = max(most, static_cast<uint32_t>(set[w]));
+    for (int w = 0; w < kDrawThreads / kWarp; w++) most = max(most, static_cast<uint32_t>(set[w]));
     return most;
   }
   // How many of `count` places fulfil something.
   template <class Holds>
   __device__ int of(int count, const Holds& holds) {
     int mine = 0;
-    for (int i = threadIdx.x; i < count; i += kThreads) mine += holds(i) ? 1 : 0;
+    for (int i = threadIdx.x; i < count; i += kDrawThreads) mine += holds(i) ? 1 : 0;
     return sum(mine);
   }
 
  private:
   __device__ int* next() {
     turn_ ^= 1;
-    return slots_ + turn_ * kThreads / kWarp;
+    return slots_ + turn_ * kDrawThreads / kWarp;
   }
   int* slots_;
   int turn_ = 0;
@@ -165,8 +161,7 @@ class BlockCount {
 
 // A key that exactly `k` keys reach, or, if equal ones prevent that, the k-th largest. Bits are settled from the top; what is
 // more than the largest key needs no count.
-template <class Count>
-__device__ inline uint32_t threshold_of(Count& counts, const uint32_t* keys, int size, int k, uint32_t largest) {
+__device__ inline uint32_t threshold_of(BlockCount& counts, const uint32_t* keys, int size, int k, uint32_t largest) {
   uint32_t threshold = 0;
   for (int bit = 31; bit >= 0; bit--) {
     const uint32_t candidate = threshold | 1u << bit;
@@ -179,8 +174,7 @@ __device__ inline uint32_t threshold_of(Count& counts, const uint32_t* keys, int
 }
 
 // Which of the candidates `u` falls on; `sums` are their weights' running sums.
-template <class Count>
-__device__ inline int pick(Count& counts, const double* sums, int count, float top_p, float u) {
+__device__ inline int pick(BlockCount& counts, const double* sums, int count, float top_p, float u) {
   int kept = count;
   if (top_p > 0 && top_p < 1) {
     const double limit = static_cast<double>(top_p) * sums[count - 1];
@@ -265,9 +259,9 @@ __device__ inline int draw_few(const FrameRef& ref, uint32_t head, const int* id
 }
 
 // Pairs of `count` values over a block, a few loads of a thread under way at once.
-template <int kThreads, class Load, class Put>
+template <class Load, class Put>
 __device__ inline void spread(int count, const Load& load, const Put& put) {
-  constexpr int kAtOnce = 5, kStep = 2 * kThreads;
+  constexpr int kAtOnce = 5, kStep = 2 * kDrawThreads;
   for (int first = 2 * static_cast<int>(threadIdx.x); first < count; first += kAtOnce * kStep) {
     float2 pairs[kAtOnce];
 #pragma unroll
@@ -276,6 +270,12 @@ __device__ inline void spread(int count, const Load& load, const Put& put) {
     for (int j = 0; j < kAtOnce; j++)
       if (first + j * kStep < count) put(first + j * kStep, pairs[j]);
   }
+}
+
+// Bytes of shared memory for a codebook of `size`: weights, keys, candidates, their order; how many there are, what counts
+// need, and the few.
+__host__ __device__ constexpr size_t draw_bytes(int size) {
+  return static_cast<size_t>(size) * (8 + 4 + 4 + 4) + sizeof(int) * (1 + BlockCount::kSlots + 4 * 2 * kFew);
 }
 
 // A block an item; `shared` has draw_bytes(size).
@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(kDrawThreads) draw_kernel(DrawArgs args) {
   auto* candidates = reinterpret_cast<int*>(keys + size);     // [size]: ids, as found
   auto* sorted = candidates + size;                           // [size]: ids, in order
   auto* found = sorted + size;                                // how many candidates there are
-  BlockCount<kDrawThreads> counts(found + 1);
+  BlockCount counts(found + 1);
   // What the sequence is and has drawn is older than the kernel before this one, whose scores are waited for.
   const FrameRef ref = args.items[item];
   FrameState& state = args.states[item];
@@ -326,7 +326,7 @@ __global__ void __launch_bounds__(kDrawThreads) draw_kernel(DrawArgs args) {
       const bool few = k <= kFew && size >= kWarp && size <= kWarp * kWarp;
       if (few && threadIdx.x < kWarp) {
         const int lane = threadIdx.x;
-        int* scratch = found + 1 + BlockCount<kDrawThreads>::kSlots;  // 4 times [2 kFew]
+        int* scratch = found + 1 + BlockCount::kSlots;  // 4 times [2 kFew]
         uint32_t own[kWarp];
 #pragma unroll
         for (int j = 0; j < kWarp; j++) own[j] = j * kWarp + lane < size ? keys[j * kWarp + lane] : 0;
@@ -385,7 +385,7 @@ __global__ void __launch_bounds__(kDrawThreads) draw_kernel(DrawArgs args) {
   const float* from = args.qkv ? args.qkv + static_cast<size_t>(code == args.pad ? 0 : code) * 3 * args.d : nullptr;
   T* page = static_cast<T*>(args.pages[item]);
   // The embedding and what the projection makes of it, as one row of d and 3 d values.
-  spread<kDrawThreads>(
+  spread(
       from ? 4 * args.d : args.d,
       [&](int i) { return i < args.d ? make_float2(to_float(row[i]), to_float(row[i + 1])) : *reinterpret_cast<const float2*>(from + i - args.d); },
       [&](int i, float2 pair) {

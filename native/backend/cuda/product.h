@@ -18,7 +18,6 @@ constexpr int kSegments = 8;   // partial sums of an output, and warps of a spli
 constexpr int kBlockK = 32;    // inputs that one lane's 16 bytes of a row cover together
 constexpr int kTileN = 16;     // outputs of a tile
 constexpr int kTileRows = 8;   // rows of a tile
-
 constexpr int kSpread = 32;    // values between rows in shared memory, so that two neighbouring rows lie in different banks
 
 struct PackedMatrix {
@@ -127,15 +126,15 @@ __device__ inline void multiply_blocks(float (&sum)[N][4], const bf16* const (&r
   }
 }
 
-// The outputs of a tile and N tiles of rows from row0 on, as `kThreads` threads put them together from the segments'
-// sums [segment][N][4][lane]: a pair of outputs of one row each, or a few.
-template <int N, int kThreads, class Out>
+// The outputs of a tile and N tiles of rows from row0 on, as the threads of a block put them together from the
+// segments' sums [segment][N][4][lane]: a pair of outputs of one row each, or a few.
+template <int N, class Out>
 class Results {
  public:
-  __device__ Results(int tile, int row0, int m, int n, int thread, const Out& out) {
+  __device__ Results(int tile, int row0, int m, int n, const Out& out) {
 #pragma unroll
     for (int i = 0; i < kCount; i++) {
-      const int e = thread + i * kThreads, owner = e % kWarp;
+      const int e = threadIdx.x + i * kThreads, owner = e % kWarp;
       row_[i] = row0 + e / (2 * kWarp) * kTileRows + 2 * (owner % 4) + e / kWarp % 2, feature_[i] = tile * kTileN + 2 * (owner / 4);
       place_[i] = (e / (2 * kWarp) * 4 + e / kWarp % 2) * kWarp + owner;
       if (e >= N * 2 * kWarp || row_[i] >= m || feature_[i] >= n) row_[i] = -1;
@@ -162,7 +161,7 @@ class Results {
   }
 
  private:
-  static constexpr int kCount = (N * 2 * kWarp + kThreads - 1) / kThreads;
+  static constexpr int kThreads = kSegments * kWarp, kCount = (N * 2 * kWarp + kThreads - 1) / kThreads;
   int row_[kCount], feature_[kCount], place_[kCount];
   decltype(std::declval<const Out&>().early(0, 0)) early_[kCount]{};
   decltype(std::declval<const Out&>().old(0, 0)) old_[kCount]{};
@@ -198,8 +197,7 @@ struct NormedRows32 {
   }
 };
 
-// A block of 8 warps makes 16 outputs of up to 8 * N rows: one warp a segment. blockIdx = (tile of outputs, group of
-// rows). `shared` has split_bytes().
+// Shared memory of a block.
 template <int N, class In>
 constexpr size_t split_bytes(const PackedMatrix& w) {
   size_t bytes = size_t{kSegments} * N * 4 * kWarp * sizeof(float);
@@ -207,8 +205,10 @@ constexpr size_t split_bytes(const PackedMatrix& w) {
   return bytes;
 }
 
+// A block of 8 warps makes 16 outputs of up to 8 * N rows: one warp a segment. blockIdx = (tile of outputs, group of rows).
 template <int N, class In, class Out>
-__device__ inline void split_product(const PackedMatrix& w, const In& input, int m, const Out& out, unsigned char* shared) {
+__global__ void __launch_bounds__(kSegments* kWarp, N == 1 ? 2 : 1) split_product_kernel(PackedMatrix w, In input, int m, Out out) {
+  SONANT_DYNAMIC_SHARED(shared);
   auto* partial = reinterpret_cast<float*>(shared);  // [segment][N][4][lane]
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, g = lane / 4, t = lane % 4;
   const int tile = blockIdx.x, row0 = blockIdx.y * kTileRows * N;
@@ -216,7 +216,7 @@ __device__ inline void split_product(const PackedMatrix& w, const In& input, int
   Fragment weights[kBatch<N>];  // of the blocks that come next
 #pragma unroll
   for (int i = 0; i < kBatch<N>; i++) weights[i] = load_weights(w, tile, min(begin + i, w.blocks() - 1), lane);
-  Results<N, kSegments * kWarp, Out> results(tile, row0, m, w.n, threadIdx.x, out);
+  Results<N, Out> results(tile, row0, m, w.n, out);
 
   const bf16* in;
   int ld;
@@ -255,12 +255,6 @@ __device__ inline void split_product(const PackedMatrix& w, const In& input, int
     for (int i = 0; i < 4; i++) partial[((warp * N + j) * 4 + i) * kWarp + lane] = sum[j][i];
   __syncthreads();
   results.put(partial, out);
-}
-
-template <int N, class In, class Out>
-__global__ void __launch_bounds__(kSegments* kWarp, N == 1 ? 2 : 1) split_product_kernel(PackedMatrix w, In input, int m, Out out) {
-  SONANT_DYNAMIC_SHARED(shared);
-  split_product<N>(w, input, m, out, shared);
 }
 
 // A block of 4 warps makes 64 outputs of 64 rows: a warp 32 outputs of 32 rows, all segments in turn. Weights and rows
