@@ -10,6 +10,7 @@ namespace sonant {
 namespace {
 
 constexpr int kMost = std::numeric_limits<int>::max();
+constexpr int kMostMs = 86'400'000;
 
 void require_between(const char* field, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) return;
@@ -47,6 +48,12 @@ void check_chunks(const ChunkPolicy& chunks) {
   }
 }
 
+void check_ms(const char* field, double ms) {
+  if (ms >= 0 && ms <= kMostMs) return;  // neither holds for what is not a number
+  throw Error("bad_request", std::string(field) + " must be between 0 and " + std::to_string(kMostMs) +
+                                 " milliseconds, not " + std::to_string(ms) + ".");
+}
+
 }  // namespace
 
 void check_limits(const EngineLimits& limits) {
@@ -79,6 +86,8 @@ void check_request(const GenerateRequest& request, const Backend& backend) {
   validate(request.sampling, config.n_vq);
   require_between("max_frames", request.max_frames, 1, config.max_positions);
   require_between("buffer_frames", request.buffer_frames, 1, kMost);
+  check_ms("lead_ms", request.lead_ms);
+  check_ms("reserve_ms", request.reserve_ms);
   check_chunks(request.chunks);
   const int64_t ids = static_cast<int64_t>(request.prefix_rows.size() + request.text_rows.size());
   const int64_t rows = ids / config.row_width();

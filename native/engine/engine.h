@@ -43,6 +43,8 @@ struct GenerateRequest {
   SamplingParams sampling;
   int max_frames = 375;
   int buffer_frames = 125;  // frames the reader may lag behind before generation pauses
+  double lead_ms = 0;     // what the listener has to hear already when this is submitted
+  double reserve_ms = 0;  // sound that may be held back on its way to him, at most
   ChunkPolicy chunks;
   bool want_codes = false;  // deliver codes with each chunk
   bool want_audio = true;   // false: codes only, no codec work
@@ -60,6 +62,7 @@ struct GenerateStats {
   double first_codec_ms = 0;  // of it, until the first chunk was handed to the sink
   double total_ms = 0;      // from submission to the end
   double paused_ms = 0;     // waiting for a slow reader
+  double starved_ms = 0;    // the listener waited after his first chunk, if he plays in real time
   double cancel_ms = 0;     // from the call of cancel() until all of its state was released
   int prompt_rows = 0;      // all rows of the prompt
   int cached_rows = 0;      // of them, taken from the voice cache
@@ -85,6 +88,10 @@ struct EngineStats {
   int live = 0;              // sequences that hold state
   int waiting = 0;           // requests in line
   double lead_ms_min = 0;    // least audio that a live sequence is ahead of its listener
+  uint64_t underruns = 0;    // chunks that came more than 100 ms after their listener had run dry
+  uint64_t yields = 0;       // frames put off by sequences that were ahead, for others who were not
+  // What a tick costs, learned from the last ones: this much, and so much more for each sequence in it.
+  double tick_fixed_ms = 0, tick_sequence_ms = 0;
   uint64_t submitted = 0, finished = 0, cancelled = 0, failed = 0, refused = 0;
   uint64_t frames = 0, prefill_rows = 0;
   uint64_t steps = 0;        // batches stepped; frames / steps is the mean batch size

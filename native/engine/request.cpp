@@ -30,6 +30,7 @@ void Sequence::note_pause(Time now) {
 void Sequence::end_pause(Time now) {
   if (!paused_since) return;
   stats.paused_ms += ms_between(*paused_since, now);
+  lead.resumed(now);
   paused_since.reset();
 }
 

@@ -12,6 +12,7 @@
 #include "engine/chunker.h"
 #include "engine/clock.h"
 #include "engine/engine.h"
+#include "engine/pacing.h"
 
 namespace sonant {
 
@@ -52,6 +53,7 @@ struct Sequence {
   bool decoding = false;  // the codec is at work on its last frame: decoder and chunker stay as they are
   int delivered = 0;  // frames handed to the sink
   int consumed = 0;   // of them, taken by the reader
+  Lead lead;          // what the listener has yet to hear
 
   GenerateStats stats;
   std::array<Time, 4> drawn{};  // when the last frames were complete, by their number modulo 4

@@ -1,9 +1,19 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace sonant {
+
+namespace {
+
+// Prompts and recordings are put off for so many ticks at most.
+constexpr int kMostPutOff = 3;
+// A listener notices a longer silence.
+constexpr double kUnderrunMs = 100;
+
+}  // namespace
 
 Scheduler::Scheduler(Backend& backend, const EngineLimits& limits, StatsBook& book)
     : backend_(backend), limits_(limits), book_(book), cache_(limits.voice_cache_bytes),
@@ -59,10 +69,16 @@ void Scheduler::tick(std::vector<Event>& events, const Hooks& hooks) {
     settle(events);
     hand_over();
   }
-  jobs_.advance(events);
-  if (prefill_) prefill_->advance();
+  if (put_off_ < kMostPutOff && somebody_starves()) {
+    ++put_off_;
+  } else {
+    put_off_ = 0;
+    jobs_.advance(events);
+    if (prefill_) prefill_->advance();
+  }
   hooks.take_in();
   let_go();
+  const Time from = Clock::now();  // prompts and recordings come and go; they are not what a frame costs
   step();
   settle(events);
   hooks.take_in();
@@ -72,7 +88,39 @@ void Scheduler::tick(std::vector<Event>& events, const Hooks& hooks) {
     hand_over();  // what is ready does not wait with it
     settle(events);
   }
+  if (!speaking_.empty()) cost_.note(static_cast<int>(speaking_.size()), ms_between(from, Clock::now()));
   sweep(events);
+}
+
+// Whether a listener runs dry within the time of a tick in which all are served.
+bool Scheduler::somebody_starves() const {
+  const Time now = Clock::now();
+  int n = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& sequence : live_) {
+    if (!ready(*sequence)) continue;
+    ++n;
+    if (sequence->first_audio) least = std::min(least, sequence->lead.ms(now));
+  }
+  const double tick_ms = cost_.ms(n);
+  return tick_ms >= kShortTickMs && least < tick_ms;
+}
+
+// Those that make a frame in this tick: all that are ready, or those of them that nobody can do without.
+void Scheduler::choose_speakers(Time now) {
+  speaking_.clear();
+  leads_.clear();
+  for (const auto& sequence : live_) {
+    if (sequence->phase != Phase::kSpeaking || sequence->failure || sequence->end) continue;
+    sequence->note_pause(now);
+    if (!ready(*sequence)) continue;
+    speaking_.push_back(sequence.get());
+    // Nobody listens to codes.
+    leads_.push_back(sequence->decoder ? sequence->lead.ms(now) : std::numeric_limits<double>::infinity());
+  }
+  const double limit = yields_above(leads_, cost_);
+  size_t i = 0;
+  yielded_ = static_cast<int>(std::erase_if(speaking_, [&](const Sequence*) { return leads_[i++] > limit; }));
 }
 
 void Scheduler::cancel_all(std::vector<Event>& events) {
@@ -119,6 +167,7 @@ void Scheduler::admit() {
 
 void Scheduler::start(Sequence& sequence) {
   const GenerateRequest& request = sequence.request;
+  sequence.lead = Lead(sequence.submitted, request.lead_ms, request.reserve_ms);
   const int n_vq = backend_.lm->config().n_vq;
   const int books = request.sampling.n_vq > 0 ? request.sampling.n_vq : n_vq;
   int samples = 0;
@@ -133,15 +182,11 @@ void Scheduler::start(Sequence& sequence) {
 }
 
 void Scheduler::step() {
-  speaking_.clear();
   rows_before_.clear();
   frames_.clear();
   const Time from = Clock::now();
-  for (const auto& sequence : live_) {
-    if (sequence->phase != Phase::kSpeaking || sequence->failure || sequence->end) continue;
-    sequence->note_pause(from);
-    if (!ready(*sequence)) continue;
-    speaking_.push_back(sequence.get());
+  choose_speakers(from);
+  for (Sequence* sequence : speaking_) {
     rows_before_.push_back(sequence->lm->rows());
     frames_.push_back({.sequence = sequence->lm.get(),
                        .sampling = &sequence->request.sampling,
@@ -177,7 +222,7 @@ void Scheduler::step() {
     ++drawn;
     sequence.note_frame(to);
   }
-  book_.step_took(ms, drawn);
+  book_.step_took(ms, drawn, yielded_);
 }
 
 // Adds the frames of the step to their chunks and has their sound made, or begun.
@@ -252,11 +297,22 @@ void Scheduler::gather(std::vector<Event>& events) {
   }
 }
 
+double Scheduler::audio_ms(int frames) const {
+  const CodecConfig& codec = backend_.codec->config();
+  return 1000.0 * frames * codec.frame_samples / codec.sample_rate;
+}
+
 void Scheduler::hand_out(Sequence& sequence, std::vector<Event>& events) {
   events.push_back(sequence.chunker.take(sequence.id));
   sequence.delivered += events.back().frames;
+  const Time now = Clock::now();
+  if (sequence.decoder) {
+    const double late_ms = sequence.lead.sent(now, audio_ms(events.back().frames));
+    if (sequence.first_audio) sequence.stats.starved_ms += late_ms;
+    if (late_ms > kUnderrunMs) book_.update([](EngineStats& stats) { ++stats.underruns; });
+  }
   if (sequence.first_audio) return;
-  sequence.first_audio = Clock::now();
+  sequence.first_audio = now;
   sequence.stats.first_audio_ms = ms_between(sequence.submitted, *sequence.first_audio);
 }
 
@@ -315,15 +371,15 @@ void Scheduler::report(EngineStats& stats) const {
   stats.voice_cache_evictions = cache_.evictions();
   stats.sequence_bytes = 0;
   stats.lead_ms_min = 0;
+  stats.tick_fixed_ms = cost_.fixed_ms();
+  stats.tick_sequence_ms = cost_.each_ms();
   const Time now = Clock::now();
   bool any = false;
   for (const auto& sequence : live_) {
     if (sequence->lm) stats.sequence_bytes += sequence->lm->bytes();
     if (sequence->decoder) stats.sequence_bytes += sequence->decoder->bytes();
     if (!sequence->first_audio || !sequence->decoder) continue;
-    const CodecConfig& codec = backend_.codec->config();
-    const double spoken = 1000.0 * sequence->delivered * codec.frame_samples / codec.sample_rate;
-    const double lead = spoken - ms_between(*sequence->first_audio, now);
+    const double lead = sequence->lead.ms(now);
     stats.lead_ms_min = any ? std::min(stats.lead_ms_min, lead) : lead;
     any = true;
   }

@@ -8,8 +8,9 @@
 // next one waits for them after its step and hands them out. A tick waits for its own where somebody
 // would notice: for a sequence's first sound, and when there is no next step to wait behind.
 //
-// All live sequences fit one batch, so none has to be chosen over another here; who may be live
-// is first come, first served.
+// All live sequences fit one batch, and usually all that are ready are in it. Where that would be too slow
+// for one whose listener is about to run dry, those that are ahead of theirs yield, and new prompts and
+// recordings wait for a few ticks (pacing.h). Who may be live is first come, first served.
 #pragma once
 
 #include <deque>
@@ -54,6 +55,8 @@ class Scheduler {
 
  private:
   bool ready(const Sequence& sequence) const;
+  bool somebody_starves() const;
+  void choose_speakers(Time now);
   void sweep(std::vector<Event>& events);
   void admit();
   void start(Sequence& sequence);
@@ -62,6 +65,7 @@ class Scheduler {
   bool better_now() const;
   void settle(std::vector<Event>& events);
   void gather(std::vector<Event>& events);
+  double audio_ms(int frames) const;
   void hand_out(Sequence& sequence, std::vector<Event>& events);
   void codec_took(double ms);
   void finish(Sequence& sequence, FinishReason reason, std::vector<Event>& events);
@@ -72,14 +76,18 @@ class Scheduler {
   VoiceCache cache_;
   std::optional<Prefill> prefill_;  // empty without a language model
   AudioJobs jobs_;
+  TickCost cost_;
+  int put_off_ = 0;  // ticks in a row without work on prompts and recordings
   uint64_t admissions_ = 0;
   bool unwanted_ = false;  // some sequence is cancelled or has failed
   std::deque<std::unique_ptr<Sequence>> waiting_;
   std::vector<std::unique_ptr<Sequence>> live_;
   std::unordered_map<RequestId, Sequence*> by_id_;
 
-  // Scratch of a tick: the sequences that make a frame in it, and what the backend is given.
+  // Scratch of a tick: the sequences that make a frame in it, how many yielded, and what the backend is given.
   std::vector<Sequence*> speaking_;
+  std::vector<double> leads_;
+  int yielded_ = 0;
   std::vector<int> rows_before_;
   std::vector<FrameItem> frames_;
 

@@ -28,11 +28,12 @@ void count_end(EngineStats& stats, FinishReason reason) {
   }
 }
 
-void StatsBook::step_took(double ms, int frames) {
+void StatsBook::step_took(double ms, int frames, int yielded) {
   const std::lock_guard lock(mutex_);
   step_.add(ms);
   ++stats_.steps;
   stats_.frames += static_cast<uint64_t>(frames);
+  stats_.yields += static_cast<uint64_t>(yielded);
 }
 
 void StatsBook::codec_took(double ms) {

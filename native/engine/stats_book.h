@@ -31,7 +31,7 @@ class StatsBook {
     const std::lock_guard lock(mutex_);
     change(stats_);
   }
-  void step_took(double ms, int frames);
+  void step_took(double ms, int frames, int yielded);
   void codec_took(double ms);
   void cancel_took(double ms);
   EngineStats read() const;

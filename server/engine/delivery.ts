@@ -16,6 +16,7 @@ export const NO_STATS: GenerateStats = {
   codecMs: 0,
   totalMs: 0,
   pausedMs: 0,
+  starvedMs: 0,
   cancelMs: 0,
   promptRows: 0,
   cachedRows: 0,

@@ -42,6 +42,10 @@ export interface GenerateOptions {
   readonly maxFrames?: number;
   /** Frames the reader may lag behind before generation pauses. */
   readonly bufferFrames?: number;
+  /** Audio that the listener has to hear already, in milliseconds: who has least goes first where not all can be served. */
+  readonly leadMs?: number;
+  /** Audio that may be held back on the way to the listener, at most, in milliseconds. */
+  readonly reserveMs?: number;
   readonly chunks?: ChunkPolicy;
   /** Deliver codes with each chunk. */
   readonly wantCodes?: boolean;
@@ -72,6 +76,8 @@ export interface GenerateStats {
   readonly firstCodecMs: number;
   readonly totalMs: number;
   readonly pausedMs: number;
+  /** What a listener in real time waited for after his first chunk. */
+  readonly starvedMs: number;
   /** From the call of `cancel` until the engine had released everything; 0 if it was not cancelled. */
   readonly cancelMs: number;
   readonly promptRows: number;
@@ -165,6 +171,13 @@ export interface EngineStats {
   readonly waiting: number;
   /** Least audio that a live generation is ahead of a listener who began with its first chunk. */
   readonly leadMsMin: number;
+  /** Chunks that came more than 100 ms after their listener had run dry. */
+  readonly underruns: number;
+  /** Frames that generations ahead of their listeners put off for others that were not. */
+  readonly yields: number;
+  /** What a tick costs, learned from the last ones: this much, and so much more for each generation in it. */
+  readonly tickFixedMs: number;
+  readonly tickSequenceMs: number;
   readonly submitted: number;
   readonly finished: number;
   readonly cancelled: number;
