@@ -146,6 +146,7 @@ Napi::Object to_js(Napi::Env env, const EngineStats& stats) {
       .add("yields", count(stats.yields))
       .add("tickFixedMs", stats.tick_fixed_ms)
       .add("tickSequenceMs", stats.tick_sequence_ms)
+      .add("tickPromptMs", stats.tick_prompt_ms)
       .add("submitted", count(stats.submitted))
       .add("finished", count(stats.finished))
       .add("cancelled", count(stats.cancelled))

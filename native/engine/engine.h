@@ -92,6 +92,7 @@ struct EngineStats {
   uint64_t yields = 0;       // frames put off by sequences that were ahead, for others who were not
   // What a tick costs, learned from the last ones: this much, and so much more for each sequence in it.
   double tick_fixed_ms = 0, tick_sequence_ms = 0;
+  double tick_prompt_ms = 0;  // what prompts and recordings took, for each frame that was made
   uint64_t submitted = 0, finished = 0, cancelled = 0, failed = 0, refused = 0;
   uint64_t frames = 0, prefill_rows = 0;
   uint64_t steps = 0;        // batches stepped; frames / steps is the mean batch size

@@ -1,6 +1,7 @@
 #include "engine/pacing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace sonant {
@@ -9,10 +10,16 @@ namespace {
 
 // Half of what is known is forgotten after some 35 ticks: half a second to two seconds of speech.
 constexpr double kKept = 0.98;
+// Of other work, half is forgotten after some 350 frames.
+constexpr double kOtherKept = 0.998;
+// Who hears nothing yet waits so long before he is served like one who runs dry.
+constexpr double kPatienceMs = 1000;
 // A spread of batch sizes below this tells nothing about the slope.
 constexpr double kLeastSpread = 0.25;
-// Who has less than so many ticks to play is about to run dry; who has twice that may wait.
+// Who has less than so many ticks to play, or less than this, is about to run dry: the next piece of his text
+// may have to be prepared meanwhile. Who has twice that may wait.
 constexpr double kDryTicks = 2;
+constexpr double kDryMs = 400;
 
 double in_ms(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 Clock::duration of_ms(double ms) {
@@ -49,6 +56,12 @@ void TickCost::note(int sequences, double ms) {
 
 double TickCost::ms(int sequences) const { return fixed_ + each_ * sequences; }
 
+void TickCost::note_other(int frames, double ms) {
+  const double kept = std::pow(kOtherKept, frames);
+  other_ = kept * other_ + ms;
+  other_frames_ = kept * other_frames_ + frames;
+}
+
 Lead::Lead(Time begun, double ahead_ms, double reserve_ms)
     : until_(begun + of_ms(ahead_ms)), reserve_ms_(reserve_ms), begun_(ahead_ms > 0) {}
 
@@ -63,12 +76,14 @@ double Lead::sent(Time now, double audio_ms) {
 
 void Lead::resumed(Time now) { until_ = std::max(until_, now); }
 
+Time Lead::due() const { return begun_ ? until_ - of_ms(reserve_ms_) : until_ + of_ms(kPatienceMs); }
+
 double yields_above(std::span<const double> leads, const TickCost& cost) {
   constexpr double kNobody = std::numeric_limits<double>::infinity();
   if (leads.empty()) return kNobody;
   const double tick_ms = cost.ms(static_cast<int>(leads.size()));
   if (tick_ms < kShortTickMs) return kNobody;
-  const double dry = kDryTicks * tick_ms;
+  const double dry = std::max(kDryTicks * tick_ms, kDryMs);
   return *std::min_element(leads.begin(), leads.end()) < dry ? 2 * dry : kNobody;
 }
 

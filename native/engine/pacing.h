@@ -20,9 +20,16 @@ class TickCost {
   double fixed_ms() const { return fixed_; }
   double each_ms() const { return each_; }
 
+  // Work on prompts and recordings took `ms` while `frames` were made.
+  void note_other(int frames, double ms);
+  // Of that work, what falls to a frame; it is part of none of the times above.
+  double other_ms() const { return other_ / other_frames_; }
+
  private:
   double weight_ = 0, n_ = 0, t_ = 0, nn_ = 0, nt_ = 0;  // sums over ticks, weighted by their age
   double fixed_ = 0, each_ = 0;
+  // As if so many frames had been made without any: the first prompts of an engine tell nothing yet.
+  double other_ = 0, other_frames_ = 500;
 };
 
 // Until when a listener has something to hear, as far as the engine can know: he begins with the first chunk
@@ -40,6 +47,8 @@ class Lead {
   double sent(Time now, double audio_ms);
   // The listener himself took a pause that ends at `now`.
   void resumed(Time now);
+  // When he wants the next sound: before he runs dry, or, if he has heard nothing yet, before he loses patience.
+  Time due() const;
 
  private:
   Time until_{};

@@ -31,7 +31,6 @@ void Prefill::admit(Sequence& sequence) {
   build->key = request.prefix_key;
   build->identity = sequence.prefix;
   build->rows = std::exchange(request.prefix_rows, {});
-  build->order = sequence.admitted;
   build->waiting.push_back(&sequence);
   builds_.push_back(std::move(build));
   sequence.phase = Phase::kPrefix;
@@ -42,6 +41,19 @@ void Prefill::leave(Sequence& sequence) {
   std::erase(prompts_, &sequence);
   for (const auto& build : builds_) std::erase(build->waiting, &sequence);
   std::erase_if(builds_, [](const auto& build) { return build->waiting.empty(); });
+}
+
+Time Prefill::Build::due() const {
+  Time first = Time::max();
+  for (const Sequence* sequence : waiting) first = std::min(first, sequence->lead.due());
+  return first;
+}
+
+Time Prefill::due() const {
+  Time first = Time::max();
+  for (const auto& build : builds_) first = std::min(first, build->due());
+  for (const Sequence* sequence : prompts_) first = std::min(first, sequence->lead.due());
+  return first;
 }
 
 void Prefill::start_prompt(Sequence& sequence, std::shared_ptr<const LmPrefix> prefix) {
@@ -69,7 +81,7 @@ void Prefill::collect() {
   work_.clear();
   for (const auto& build : builds_) {
     work_.push_back({.build = build.get(),
-                     .order = build->order,
+                     .due = build->due(),
                      .lm = build->lm.get(),
                      .rows = build->rows.data() + static_cast<size_t>(build->done) * row_width_,
                      .left = build->identity.rows - build->done});
@@ -77,16 +89,15 @@ void Prefill::collect() {
   for (Sequence* sequence : prompts_) {
     const size_t done = static_cast<size_t>(sequence->prompt_done) * row_width_;
     work_.push_back({.sequence = sequence,
-                     .order = sequence->admitted,
+                     .due = sequence->lead.due(),
                      .lm = sequence->lm.get(),
                      .rows = sequence->prompt.data() + done,
                      .left = static_cast<int>((sequence->prompt.size() - done) / row_width_)});
   }
-  std::sort(work_.begin(), work_.end(),
-            [](const Work& a, const Work& b) { return a.order < b.order; });
+  std::sort(work_.begin(), work_.end(), [](const Work& a, const Work& b) { return a.due < b.due; });
 }
 
-// Half of the slice belongs to the oldest, so that a long prompt always gets on; the other half
+// Half of the slice belongs to the most urgent, so that a long prompt always gets on; the other half
 // goes to the shortest ones, which are the nearest to their first frame. Returns the rows given.
 int Prefill::divide(int budget) {
   auto give = [&, left = budget](Work& work, int limit) mutable {

@@ -1,5 +1,6 @@
 // Computes prompts in slices: a bounded number of rows a tick, shared between the sequences that
-// wait, so that streams already speaking never wait longer than one slice. A voice prefix is
+// wait, so that streams already speaking never wait longer than one slice. Whose listener runs dry first
+// comes first. A voice prefix is
 // computed once, by a build that belongs to no request: whoever needs the prefix waits for
 // it, and it is given up only when nobody does any more.
 #pragma once
@@ -24,6 +25,8 @@ class Prefill {
   // Forgets a sequence; harmless if it is done or was never here.
   void leave(Sequence& sequence);
   bool idle() const { return builds_.empty() && prompts_.empty(); }
+  // When the first of the listeners that wait for a prompt wants to hear something; the end of time if none waits.
+  Time due() const;
   // One slice. Finished sequences get Phase::kSpeaking, failed ones their `failure`.
   void advance();
 
@@ -33,7 +36,7 @@ class Prefill {
     PrefixIdentity identity;
     std::vector<int32_t> rows;
     int done = 0;
-    uint64_t order = 0;  // of the sequence that started it
+    Time due() const;  // of those who wait for it
     std::unique_ptr<LmSequence> lm;
     std::vector<Sequence*> waiting;
   };
@@ -41,7 +44,7 @@ class Prefill {
   struct Work {
     Build* build = nullptr;
     Sequence* sequence = nullptr;
-    uint64_t order = 0;
+    Time due{};
     LmSequence* lm = nullptr;
     const int32_t* rows = nullptr;
     int left = 0, share = 0;
@@ -63,7 +66,7 @@ class Prefill {
   const int row_width_;
   std::vector<std::unique_ptr<Build>> builds_;
   std::vector<Sequence*> prompts_;
-  std::vector<Work> work_;  // scratch of advance(), oldest first
+  std::vector<Work> work_;  // scratch of advance(), the most urgent first
   std::vector<PrefillItem> items_;
 };
 

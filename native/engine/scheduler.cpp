@@ -69,16 +69,15 @@ void Scheduler::tick(std::vector<Event>& events, const Hooks& hooks) {
     settle(events);
     hand_over();
   }
-  if (put_off_ < kMostPutOff && somebody_starves()) {
-    ++put_off_;
-  } else {
-    put_off_ = 0;
-    jobs_.advance(events);
-    if (prefill_) prefill_->advance();
-  }
+  const Time begun = Clock::now();
+  const Time starving = put_off_ < kMostPutOff ? first_starving() : Time::max();
+  put_off_ = starving == Time::max() ? 0 : put_off_ + 1;
+  if (put_off_ == 0) jobs_.advance(events);
+  if (prefill_ && prefill_->due() <= starving) prefill_->advance();
+  const double other_ms = ms_between(begun, Clock::now());
   hooks.take_in();
   let_go();
-  const Time from = Clock::now();  // prompts and recordings come and go; they are not what a frame costs
+  const Time from = Clock::now();
   step();
   settle(events);
   hooks.take_in();
@@ -88,22 +87,25 @@ void Scheduler::tick(std::vector<Event>& events, const Hooks& hooks) {
     hand_over();  // what is ready does not wait with it
     settle(events);
   }
-  if (!speaking_.empty()) cost_.note(static_cast<int>(speaking_.size()), ms_between(from, Clock::now()));
+  const int spoke = static_cast<int>(speaking_.size());
+  if (spoke > 0) cost_.note(spoke, ms_between(from, Clock::now()));
+  cost_.note_other(spoke, other_ms);
   sweep(events);
 }
 
-// Whether a listener runs dry within the time of a tick in which all are served.
-bool Scheduler::somebody_starves() const {
+// When the first listener runs dry, if that is within a tick in which all are served; else the end of time.
+Time Scheduler::first_starving() const {
   const Time now = Clock::now();
   int n = 0;
-  double least = std::numeric_limits<double>::infinity();
+  const Sequence* first = nullptr;
   for (const auto& sequence : live_) {
     if (!ready(*sequence)) continue;
     ++n;
-    if (sequence->first_audio) least = std::min(least, sequence->lead.ms(now));
+    if (sequence->first_audio && (!first || sequence->lead.due() < first->lead.due())) first = sequence.get();
   }
   const double tick_ms = cost_.ms(n);
-  return tick_ms >= kShortTickMs && least < tick_ms;
+  const bool starves = first && tick_ms >= kShortTickMs && first->lead.ms(now) < tick_ms;
+  return starves ? first->lead.due() : Time::max();
 }
 
 // Those that make a frame in this tick: all that are ready, or those of them that nobody can do without.
@@ -373,6 +375,7 @@ void Scheduler::report(EngineStats& stats) const {
   stats.lead_ms_min = 0;
   stats.tick_fixed_ms = cost_.fixed_ms();
   stats.tick_sequence_ms = cost_.each_ms();
+  stats.tick_prompt_ms = cost_.other_ms();
   const Time now = Clock::now();
   bool any = false;
   for (const auto& sequence : live_) {

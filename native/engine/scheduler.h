@@ -55,7 +55,7 @@ class Scheduler {
 
  private:
   bool ready(const Sequence& sequence) const;
-  bool somebody_starves() const;
+  Time first_starving() const;
   void choose_speakers(Time now);
   void sweep(std::vector<Event>& events);
   void admit();

@@ -73,6 +73,25 @@ TEST(pacing_counts_what_a_listener_has_left) {
   CHECK_NEAR(lead.sent(at(510), 80), 10, 1e-6);
 }
 
+TEST(pacing_spreads_other_work_over_the_frames) {
+  TickCost cost;
+  cost.note_other(0, 40);  // a prompt before anybody speaks
+  CHECK(cost.other_ms() < 0.1);
+  for (int i = 0; i < 3000; ++i) cost.note_other(5, 10);
+  CHECK_NEAR(cost.other_ms(), 2, 0.02);
+  CHECK_EQUAL(cost.ms(5), 0.0);
+}
+
+TEST(pacing_tells_who_wants_the_next_sound_first) {
+  Lead waiting(at(0), 0, 240);
+  const Lead dry(at(0), 1, 240), plenty(at(0), 5000, 240);
+  CHECK(dry.due() < waiting.due());
+  CHECK(waiting.due() < plenty.due());
+  CHECK(Lead(at(0), 0, 0).due() < Lead(at(1), 0, 0).due());
+  waiting.sent(at(900), 80);  // he is a listener now
+  CHECK_NEAR(ms_between(at(0), waiting.due()), 740, 1e-6);
+}
+
 TEST(pacing_counts_what_he_had_before_and_what_is_held_back) {
   Lead lead(at(0), 1000, 240);
   CHECK_NEAR(lead.ms(at(100)), 660, 1e-6);
@@ -83,13 +102,15 @@ TEST(pacing_counts_what_he_had_before_and_what_is_held_back) {
 TEST(pacing_lets_nobody_yield_where_all_are_served_in_time) {
   CHECK_EQUAL(limit({}, line(4, 9)), kNobody);
   CHECK_EQUAL(limit({0, 5000}, line(1, 2)), kNobody);        // the tick is short
-  CHECK_EQUAL(limit({100, 5000, 90}, line(4, 9)), kNobody);  // a tick of 31 ms, and nobody has less than two
+  CHECK_EQUAL(limit({900, 5000, 450}, line(4, 9)), kNobody);     // nobody has less than 400 ms
+  CHECK_EQUAL(limit({900, 5000, 810}, line(100, 100)), kNobody);  // nor, where that is longer, than two ticks
   CHECK_EQUAL(limit({kNobody, kNobody, kNobody, kNobody}, line(4, 9)), kNobody);
 }
 
 TEST(pacing_lets_those_ahead_yield_to_one_about_to_run_dry) {
-  CHECK_NEAR(limit({0, 5000, 90}, line(4, 9)), 124, 1e-6);  // four ticks of 31 ms
-  CHECK_NEAR(limit({-240, 5000}, line(4, 9)), 88, 1e-6);
+  CHECK_NEAR(limit({0, 5000, 90}, line(4, 9)), 800, 1e-6);
+  CHECK_NEAR(limit({-240, 5000}, line(4, 9)), 800, 1e-6);
+  CHECK_NEAR(limit({700, 5000, 6000}, line(100, 100)), 1600, 1e-6);  // four ticks of 400 ms
 }
 
 // The step is slow for every sequence in it, so that the two together are too slow for a listener without a lead.
@@ -120,6 +141,34 @@ TEST(engine_serves_the_listener_who_runs_dry_before_one_who_has_plenty) {
   const std::lock_guard lock(mutex);
   // Once it is known what two cost, they no longer share a step.
   CHECK(std::count(batches.begin(), batches.end(), 2) <= 2);
+  rig.check_nothing_left();
+}
+
+// Two prompts wait for slices of one row: the one whose listener has begun goes before the one that came first.
+TEST(engine_prefills_for_listeners_before_newcomers) {
+  auto state = std::make_shared<FakeState>();
+  Gate gate;
+  state->on_step = [&](int) { gate.wait(); };
+  Rig rig({.max_sequences = 4, .prefill_slice_rows = 1}, state);
+  GenerateRequest keeper = request(1, kEndless, 1);
+  keeper.max_frames = 40;
+  const RequestId kept = rig.engine->generate(keeper);
+  gate.wait_arrival(1);
+  GenerateRequest newcomer = request(6, 3, 2), heard = request(6, 3, 3);
+  heard.lead_ms = 1;
+  const RequestId second = rig.engine->generate(newcomer);
+  const RequestId first = rig.engine->generate(heard);
+  // The heard one's six rows are done after six ticks, and nothing of the other prompt is.
+  for (int tick = 2; tick <= 9; ++tick) {
+    gate.pass();
+    gate.wait_arrival(tick);
+  }
+  CHECK(rig.listener.so_far(first).frames > 0);
+  CHECK_EQUAL(rig.listener.so_far(second).frames, 0);
+  gate.open();
+  rig.listener.wait_done(first);
+  rig.listener.wait_done(second);
+  rig.listener.wait_done(kept);
   rig.check_nothing_left();
 }
 

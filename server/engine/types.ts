@@ -178,6 +178,8 @@ export interface EngineStats {
   /** What a tick costs, learned from the last ones: this much, and so much more for each generation in it. */
   readonly tickFixedMs: number;
   readonly tickSequenceMs: number;
+  /** What prompts and recordings took beside, for each frame that was made. */
+  readonly tickPromptMs: number;
   readonly submitted: number;
   readonly finished: number;
   readonly cancelled: number;
