@@ -92,6 +92,17 @@ export function gaugesFor(words: Words, units: Strings["common"]["units"]): read
           : fill(gauges.continuityNote, { ok: streams_continuous, all: streams, late: underruns }),
     },
     {
+      id: "load",
+      name: gauges.load,
+      about: gauges.loadAbout,
+      figure: ({ active, tick_ms }) => (active === 0 ? undefined : share(tick_ms, FRAME_S * 1000)),
+      format: percent,
+      note: ({ active, lead_ms_min, yields }) =>
+        active === 0
+          ? undefined
+          : fill(gauges.loadNote, { lead: Math.max(0, Math.round(lead_ms_min)), yields }),
+    },
+    {
       id: "cache",
       name: gauges.cache,
       about: gauges.cacheAbout,

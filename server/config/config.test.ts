@@ -75,6 +75,7 @@ interface JsonSchema {
   readonly properties?: Record<string, JsonSchema>;
   readonly items?: JsonSchema;
   readonly oneOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
   readonly additionalProperties?: JsonSchema | boolean;
   readonly deprecated?: boolean;
   readonly description?: string;
@@ -82,8 +83,9 @@ interface JsonSchema {
 
 /** Keys with their descriptions, but for those that are ignored or only other names. */
 function documentedKeys(schema: object): [string, string][] {
-  const { properties = {}, items, oneOf = [], additionalProperties } = schema as JsonSchema;
-  const inner = [items, ...oneOf, additionalProperties].filter((part) => typeof part === "object");
+  const { properties = {}, items, oneOf = [], anyOf = [], ...rest } = schema as JsonSchema;
+  const parts = [items, ...oneOf, ...anyOf, rest.additionalProperties];
+  const inner = parts.filter((part) => typeof part === "object");
   const own = Object.entries(properties).flatMap(([key, member]): [string, string][] => {
     const description = member.description ?? "";
     if (member.deprecated || description.startsWith("Another name")) return [];
@@ -172,6 +174,9 @@ platforms: {cuda: {stages: [{stage_id: 0, devices: "cuda:1", max_num_seqs: 64}]}
       SONANT_STREAM_DEFAULT: "sse",
       SONANT_DEVICE: "cuda",
       SONANT_DTYPE: "int8",
+      SONANT_REDIS_URL: "redis://redis.example",
+      SONANT_VOICES_S3_ENDPOINT: "https://storage.example:9000",
+      SONANT_VOICES_S3_PREFIX: "a/b/",
     };
     const environment = Object.fromEntries(
       Object.entries(OVERRIDES).map(([name, { kind }]) => [name, special[name] ?? samples[kind]]),
@@ -179,6 +184,9 @@ platforms: {cuda: {stages: [{stage_id: 0, devices: "cuda:1", max_num_seqs: 64}]}
     const { config, warnings } = await load(MINIMAL, environment);
     expect(warnings).toEqual([]);
     expect(config.engine).toMatchObject({ device: "cuda:0", precision: "int8", threads: 5 });
+    expect(config.cluster).toEqual({ redisUrl: "redis://redis.example", keyPrefix: "sonant:" });
+    const s3 = { bucket: "x", endpoint: "https://storage.example:9000", region: "x" };
+    expect(config.voices.s3).toEqual({ ...s3, prefix: "a/b/", forcePathStyle: true });
   });
 
   it("reads a deploy file of the reference server, and says what has no effect", async () => {
@@ -258,6 +266,19 @@ describe("mistakes", () => {
     expect(warnings).toEqual(["SONANT_PROT is not read; did you mean SONANT_PORT?"]);
   });
 
+  it("in addresses say what they have to be, and never show a password", async () => {
+    const redis = "cluster.redis_url: has to be a redis:// or rediss:// address";
+    expect(await problems(MINIMAL, { SONANT_REDIS_URL: "http://:secret@host" })).toEqual([redis]);
+    expect(await problems(MINIMAL, { SONANT_VOICES_S3_ENDPOINT: "host:9000" })).toEqual([
+      "voices.s3.bucket: Invalid input: expected string, received undefined",
+      "voices.s3.endpoint: has to be an http:// or https:// address",
+    ]);
+    expect(await problems(`${MINIMAL}voices: {s3: {bucket: b, prefix: /v}}\n`)).toHaveLength(1);
+    expect(await problems(`${MINIMAL}voices: {s3: {buckt: b, bucket: c}}\n`)).toEqual([
+      "voices.s3.buckt is not known; did you mean bucket?",
+    ]);
+  });
+
   it("are measured in edits", () => {
     expect(editDistance("kitten", "sitting")).toBe(3);
     expect(nearest("prt", ["port", "host"])).toBe("port");
@@ -276,5 +297,11 @@ describe("printing", () => {
     const moved = await load(MINIMAL, { SONANT_PORT: "1" });
     expect(configSha256(moved.config)).not.toBe(configSha256(config));
     expect(configSha256(config)).toMatch(/^[0-9a-f]{64}$/);
+    for (const url of ["redis://user:secret@host:1/2", "redis://host?password=secret"]) {
+      const shared = await load(MINIMAL, { SONANT_REDIS_URL: url });
+      expect(shared.config.cluster.redisUrl).toBe(url);
+      expect(JSON.stringify(printable(shared.config))).toMatch(/redis:..[^"]*host/);
+      expect(JSON.stringify(printable(shared.config))).not.toContain("secret");
+    }
   });
 });

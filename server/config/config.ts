@@ -15,8 +15,11 @@ export interface EngineConfig {
   readonly codecPrecision: Precision;
   /** Requests spoken side by side, on all devices together; 0: what suits them. */
   readonly maxSequences: number;
-  /** Requests that may wait. */
+  /** Requests that may wait, and how long. */
   readonly maxQueue: number;
+  readonly maxQueueWaitMs: number;
+  /** Share of real time that all listeners may need together; 0: only `maxSequences` counts. */
+  readonly realTimeShare: number;
   readonly maxParked: number;
   /** 0: one for each core. */
   readonly threads: number;
@@ -53,11 +56,31 @@ export interface ChunkConfig {
   readonly deltaMin: number;
 }
 
+/** A bucket for uploaded voices; credentials come from where the service's own tools look for them. */
+export interface ObjectStoreConfig {
+  readonly bucket: string;
+  /** Undefined: Amazon's own. */
+  readonly endpoint: string | undefined;
+  /** Undefined: as the environment says. */
+  readonly region: string | undefined;
+  /** Empty, or ends with a slash. */
+  readonly prefix: string;
+  readonly forcePathStyle: boolean;
+}
+
 export interface VoicesConfig {
   /** Undefined: the model's own default. */
   readonly default: string | undefined;
   readonly openaiMap: Readonly<Record<string, string>>;
   readonly directory: string;
+  /** Goes before the folder; undefined: there is none. */
+  readonly s3: ObjectStoreConfig | undefined;
+}
+
+export interface ClusterConfig {
+  /** May hold a password; undefined: this server is alone. */
+  readonly redisUrl: string | undefined;
+  readonly keyPrefix: string;
 }
 
 export interface ServerConfig {
@@ -101,6 +124,13 @@ export interface SocketConfig {
   readonly maxSessionsPerClient: number;
 }
 
+/** The load generator behind the stress page. */
+export interface StressConfig {
+  readonly enabled: boolean;
+  readonly maxStreams: number;
+  readonly maxSeconds: number;
+}
+
 export interface Config {
   /** The deploy file that was read. */
   readonly source: string;
@@ -117,6 +147,8 @@ export interface Config {
   readonly limits: Limits;
   readonly references: ReferenceConfig;
   readonly sockets: SocketConfig;
+  readonly stress: StressConfig;
+  readonly cluster: ClusterConfig;
 }
 
 const MASK = "********";
@@ -124,7 +156,21 @@ const MASK = "********";
 /** A copy to print: secrets are masked, one mask each, so that their number still shows. */
 export function printable(config: Config): Config {
   const apiKeys = config.server.apiKeys.map(() => MASK);
-  return { ...config, server: { ...config.server, apiKeys } };
+  const redisUrl = withoutPassword(config.cluster.redisUrl);
+  return {
+    ...config,
+    server: { ...config.server, apiKeys },
+    cluster: { ...config.cluster, redisUrl },
+  };
+}
+
+/** Passwords stand before the host or, as Redis clients also take them, in the query. */
+function withoutPassword(address: string | undefined): string | undefined {
+  if (address === undefined) return undefined;
+  const url = new URL(address);
+  if (url.password !== "") url.password = MASK;
+  if (url.searchParams.has("password")) url.searchParams.set("password", MASK);
+  return url.href;
 }
 
 /** The same value with the members of every object in the order of their names. */

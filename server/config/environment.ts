@@ -29,6 +29,27 @@ export const OVERRIDES: Readonly<Record<string, Override>> = {
   },
   SONANT_MODEL: { path: ["model"], kind: "path", about: "Model folder" },
   SONANT_VOICES_DIR: { path: ["voices", "directory"], kind: "path", about: "Uploaded voices" },
+  SONANT_VOICES_S3_BUCKET: {
+    path: ["voices", "s3", "bucket"],
+    kind: "text",
+    about: "Bucket of uploaded voices, in place of the folder",
+  },
+  SONANT_VOICES_S3_ENDPOINT: {
+    path: ["voices", "s3", "endpoint"],
+    kind: "text",
+    about: "Address of a service other than Amazon's",
+  },
+  SONANT_VOICES_S3_REGION: { path: ["voices", "s3", "region"], kind: "text", about: "Its region" },
+  SONANT_VOICES_S3_PREFIX: {
+    path: ["voices", "s3", "prefix"],
+    kind: "text",
+    about: "What the names of its objects begin with",
+  },
+  SONANT_REDIS_URL: {
+    path: ["cluster", "redis_url"],
+    kind: "text",
+    about: "Redis that several servers share",
+  },
   SONANT_DEFAULT_VOICE: { path: ["voices", "default"], kind: "text", about: "Default voice" },
   SONANT_DEVICE: {
     path: ["stages", 0, "devices"],

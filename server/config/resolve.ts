@@ -5,6 +5,7 @@ import type {
   Config,
   Device,
   EngineConfig,
+  ObjectStoreConfig,
   SamplingConfig,
   ServerConfig,
   SocketConfig,
@@ -45,6 +46,8 @@ function engineOf(frames: Stage<0>, codec: Stage<1> | undefined): EngineConfig {
     codecPrecision: codec?.dtype ?? frames.dtype,
     maxSequences: frames.max_num_seqs,
     maxQueue: frames.max_queue,
+    maxQueueWaitMs: frames.max_queue_wait_s * MS,
+    realTimeShare: frames.realtime_share,
     maxParked: frames.max_parked_seqs,
     threads: frames.threads,
     prefillSliceRows: frames.prefill_slice_rows,
@@ -125,6 +128,17 @@ function socketsOf({ ws }: DeployFile): SocketConfig {
   };
 }
 
+function objectStoreOf({ voices: { s3 } }: DeployFile): ObjectStoreConfig | undefined {
+  if (s3 === null) return undefined;
+  return {
+    bucket: s3.bucket,
+    endpoint: s3.endpoint,
+    region: s3.region,
+    prefix: s3.prefix,
+    forcePathStyle: s3.force_path_style ?? s3.endpoint !== undefined,
+  };
+}
+
 /** Resolves a checked deploy file. */
 export function resolve(file: DeployFile, context: ResolveContext): Config {
   const { resolvePath } = context;
@@ -145,6 +159,7 @@ export function resolve(file: DeployFile, context: ResolveContext): Config {
       default: file.voices.default ?? undefined,
       openaiMap: file.voices.openai_map,
       directory: resolvePath(file.voices.directory),
+      s3: objectStoreOf(file),
     },
     server: serverOf(file, context.apiKeys),
     limits: limitsOf(file),
@@ -159,5 +174,14 @@ export function resolve(file: DeployFile, context: ResolveContext): Config {
       maxRedirects: file.ref_audio.max_redirects,
     },
     sockets: socketsOf(file),
+    stress: {
+      enabled: file.stress.enabled,
+      maxStreams: file.stress.max_streams,
+      maxSeconds: file.stress.max_seconds,
+    },
+    cluster: {
+      redisUrl: file.cluster.redis_url ?? undefined,
+      keyPrefix: file.cluster.key_prefix,
+    },
   };
 }

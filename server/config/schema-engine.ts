@@ -94,6 +94,19 @@ export const frameStage = z.strictObject({
     .max(100_000)
     .default(32)
     .describe("Requests that may wait; more are refused with 503"),
+  max_queue_wait_s: z
+    .number()
+    .min(0)
+    .default(30)
+    .describe("Requests that would have to wait longer are refused with 503"),
+  realtime_share: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.9)
+    .describe(
+      "Share of real time that all who are spoken to may need together, as measured; others wait. 0: only max_num_seqs counts",
+    ),
   max_parked_seqs: z
     .int()
     .min(0)
@@ -142,6 +155,8 @@ export const codecStage = z.strictObject({
   num_replicas: ignored("set it for stage 0"),
   max_num_seqs: ignored("it follows stage 0"),
   max_queue: ignored("it follows stage 0"),
+  max_queue_wait_s: ignored("it follows stage 0"),
+  realtime_share: ignored("it follows stage 0"),
   max_parked_seqs: ignored("it follows stage 0"),
   threads: ignored("it follows stage 0"),
   default_sampling_params: ignored("the codec does not sample"),

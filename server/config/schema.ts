@@ -18,6 +18,27 @@ const words = (normal: string[], description: string) =>
 
 const MEBIBYTE = 1024 * 1024;
 
+const objectStore = z.strictObject({
+  bucket: z.string().min(1).describe("Bucket of uploaded voices"),
+  endpoint: z
+    .url({ protocol: /^https?$/, error: "has to be an http:// or https:// address" })
+    .optional()
+    .describe("Address of a service other than Amazon's"),
+  region: z.string().min(1).optional().describe("Region; left out, as the environment says"),
+  prefix: z
+    .string()
+    .regex(/^([^/]+\/)*$/, "has to be empty or to end with / and not to begin with it")
+    .default("voices/")
+    .describe("What the names of all objects begin with"),
+  force_path_style: z
+    .boolean()
+    .nullable()
+    .default(null)
+    .describe(
+      "The bucket's name stands in the path of addresses; null: where an endpoint is named",
+    ),
+});
+
 const voices = z.strictObject({
   default: z
     .string()
@@ -34,6 +55,24 @@ const voices = z.strictObject({
     .min(1)
     .default("../data/voices")
     .describe("Folder of uploaded voices, relative to this file"),
+  s3: objectStore
+    .nullable()
+    .default(null)
+    .describe(
+      "Store of uploaded voices that several servers share, in place of the folder; null: none",
+    ),
+});
+
+const cluster = z.strictObject({
+  redis_url: z
+    .url({ protocol: /^rediss?$/, error: "has to be a redis:// or rediss:// address" })
+    .nullable()
+    .default(null)
+    .describe("Redis that several servers share, for limits and pages; null: this server is alone"),
+  key_prefix: z
+    .string()
+    .default("sonant:")
+    .describe("What all names in Redis begin with; equal on servers that belong together"),
 });
 
 const output = z.strictObject({
@@ -123,6 +162,12 @@ const ws = z.strictObject({
   queued_units: count(1, 64, "Units that may wait in a session"),
 });
 
+const stress = z.strictObject({
+  enabled: flag(true, "Load tests may be started from the page, in processes beside the server"),
+  max_streams: count(1, 4096, "Requests at once of such a load test"),
+  max_seconds: seconds(1, 3600, "Longest time of such a load test, in seconds"),
+});
+
 /** A section that may be left out; its keys then have their defaults. */
 function section<T extends z.ZodType>(schema: T, description: string) {
   return schema.prefault({} as z.input<T>).describe(description);
@@ -160,6 +205,8 @@ export const DeployFile = z
     limits: section(limits, "What requests may ask for"),
     ref_audio: section(refAudio, "Where reference clips may come from"),
     ws: section(ws, "Socket sessions"),
+    stress: section(stress, "The server's own load generator"),
+    cluster: section(cluster, "What joins several servers"),
     platforms: z
       .partialRecord(z.enum(["cpu", "cuda"]), platform)
       .default({})

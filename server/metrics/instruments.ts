@@ -171,6 +171,29 @@ function ttsFamily(registry: Registry) {
       "Time from cancel to release inside the engine, recent cancels; quantile 1: the longest ever",
       ["quantile"],
     ),
+    streamsActive: gauge("tts_streams_active", "Streams that have a slot of the engine"),
+    streamsWaiting: gauge("tts_streams_waiting", "Streams in line for one"),
+    streamsCapacity: gauge(
+      "tts_streams_capacity",
+      "Streams that can be spoken at once in real time, as measured",
+    ),
+    engineLead: gauge(
+      "tts_engine_lead_min_seconds",
+      "Least audio that a listener has to hear, less what may be held back on its way to him",
+    ),
+    engineUnderruns: counter(
+      "tts_engine_underruns_total",
+      "Chunks that came more than 100 ms after their listener had run dry",
+    ),
+    engineYields: counter(
+      "tts_engine_yields_total",
+      "Frames put off by streams that were ahead, for others about to run dry",
+    ),
+    engineTick: gauge(
+      "tts_engine_tick_seconds",
+      "Time of a tick, learned from the last ones: a fixed part, what each stream in it adds, and prompts for each frame",
+      ["part"],
+    ),
     engineFrames: counter("tts_engine_frames_total", "Frames that the engine generated"),
     eventLoopDelay: short("eventloop_delay_seconds", "How late the event loop runs a timer"),
   };

@@ -260,6 +260,12 @@ describe("the server's own metrics", () => {
     let hits = 3;
     metrics.watchEngine(() => ({
       frames: 9,
+      leadMsMin: 250,
+      underruns: 2,
+      yields: 7,
+      tickFixedMs: 4,
+      tickSequenceMs: 8,
+      tickPromptMs: 1,
       cancelMsP50: 4,
       cancelMsP99: 12,
       cancelMsMax: 30,
@@ -275,6 +281,14 @@ describe("the server's own metrics", () => {
     expect(await value("tts_engine_memory_bytes", 'kind="sequences"')).toBe(20);
     expect(await value("tts_engine_cancel_seconds", 'quantile="0.99"')).toBe(0.012);
     expect(await value("tts_engine_frames_total")).toBe(9);
+    expect(await value("tts_engine_underruns_total")).toBe(2);
+    expect(await value("tts_engine_yields_total")).toBe(7);
+    expect(await value("tts_engine_lead_min_seconds")).toBe(0.25);
+    expect(await value("tts_engine_tick_seconds", 'part="sequence"')).toBe(0.008);
+    metrics.watchLoad(() => ({ active: 3, waiting: 1, capacity: 5 }));
+    expect(await value("tts_streams_active")).toBe(3);
+    expect(await value("tts_streams_waiting")).toBe(1);
+    expect(await value("tts_streams_capacity")).toBe(5);
     expect(await value("tts_ws_sessions")).toBe(1);
     expect(await value("tts_ws_resumes_total", 'result="unavailable"')).toBe(1);
     expect(await value("tts_ref_audio_fetch_seconds_count")).toBe(1);

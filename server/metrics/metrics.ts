@@ -25,6 +25,16 @@ export interface MetricsOptions {
 /** Totals and gauges of the engine, read when metrics are asked for. */
 export interface EngineReading {
   readonly frames: number;
+  /** Least audio in milliseconds that a listener has to hear. */
+  readonly leadMsMin: number;
+  /** Chunks that came after their listener had run dry. */
+  readonly underruns: number;
+  /** Frames that were put off for listeners who had less to hear. */
+  readonly yields: number;
+  /** What a tick costs, what each generation in it adds, and what falls to a frame of other work, in milliseconds. */
+  readonly tickFixedMs: number;
+  readonly tickSequenceMs: number;
+  readonly tickPromptMs: number;
   /** Milliseconds from cancel to release. */
   readonly cancelMsP50: number;
   readonly cancelMsP99: number;
@@ -34,6 +44,13 @@ export interface EngineReading {
   readonly weightBytes: number;
   readonly sequenceBytes: number;
   readonly voiceCacheBytes: number;
+}
+
+/** Who is spoken to now. */
+export interface LoadReading {
+  readonly active: number;
+  readonly waiting: number;
+  readonly capacity: number;
 }
 
 /** One hand-over between the engine's two stages, or from the engine to the server. */
@@ -72,6 +89,7 @@ export class Metrics {
   private readonly recentDelay = new RecentValues(LOOP_SAMPLES);
   private readonly loop: { stop(): void };
   private readEngine: (() => EngineReading) | undefined;
+  private readLoad: (() => LoadReading) | undefined;
 
   constructor(private readonly options: MetricsOptions) {
     collectDefaultMetrics({ register: this.registry });
@@ -159,6 +177,20 @@ export class Metrics {
     this.readEngine = read;
   }
 
+  /** Where the figures of slots and the line in front of them come from. */
+  watchLoad(read: () => LoadReading): void {
+    this.readLoad = read;
+  }
+
+  private takeLoadReading(): void {
+    const reading = this.readLoad?.();
+    if (reading === undefined) return;
+    const { tts } = this.instruments;
+    tts.streamsActive.set(reading.active);
+    tts.streamsWaiting.set(reading.waiting);
+    tts.streamsCapacity.set(reading.capacity);
+  }
+
   private takeEngineReading(): void {
     const reading = this.readEngine?.();
     if (reading === undefined) return;
@@ -175,6 +207,14 @@ export class Metrics {
     count(tts.voiceCache, { result: "miss" }, reading.voiceCacheMisses);
     tts.engineFrames.reset();
     count(tts.engineFrames, {}, reading.frames);
+    tts.engineUnderruns.reset();
+    count(tts.engineUnderruns, {}, reading.underruns);
+    tts.engineYields.reset();
+    count(tts.engineYields, {}, reading.yields);
+    tts.engineLead.set(reading.leadMsMin / 1000);
+    tts.engineTick.set({ part: "fixed" }, reading.tickFixedMs / 1000);
+    tts.engineTick.set({ part: "sequence" }, reading.tickSequenceMs / 1000);
+    tts.engineTick.set({ part: "prompts" }, reading.tickPromptMs / 1000);
   }
 
   recent(): RecentFigures {
@@ -200,6 +240,7 @@ export class Metrics {
   /** All metrics in Prometheus' text format. */
   text(): Promise<string> {
     this.takeEngineReading();
+    this.takeLoadReading();
     return this.registry.metrics();
   }
 

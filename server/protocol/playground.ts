@@ -109,6 +109,7 @@ export interface StatusTick {
   readonly uptime_s: number;
   readonly active: number;
   readonly waiting: number;
+  /** Streams that can be spoken at once in real time, as measured. */
   readonly capacity: number;
   /** What a request that came now would probably wait. */
   readonly expected_wait_ms: number;
@@ -125,6 +126,12 @@ export interface StatusTick {
   readonly streams_continuous: number;
   /** Chunks of them that came after the sound had run out. */
   readonly underruns: number;
+  /** Least audio that a listener has to hear, less what may be held back on its way; 0 if there is none. */
+  readonly lead_ms_min: number;
+  /** Frames put off by streams that were ahead, since the engine was loaded. */
+  readonly yields: number;
+  /** What a tick of the engine takes with as many streams as there are now; a frame is 80 ms of sound. */
+  readonly tick_ms: number;
   /** Totals since the engine was loaded. */
   readonly voice_cache_hits: number;
   readonly voice_cache_misses: number;
@@ -190,4 +197,6 @@ export interface ServerToPage {
   done: (info: Forwarded<"session.done">) => void;
   error: (info: ErrorInfo) => void;
   status: (tick: StatusTick) => void;
+  /** A voice was uploaded, changed or deleted, on whichever server: the list is another one now. */
+  voices: () => void;
 }

@@ -70,6 +70,9 @@ export class StatusGauge {
       streams: recent.streams,
       streams_continuous: recent.streamsContinuous,
       underruns: recent.underruns,
+      lead_ms_min: engine?.leadMsMin ?? 0,
+      yields: engine?.yields ?? 0,
+      tick_ms: engine === undefined ? 0 : tickMs(engine, active),
       voice_cache_hits: engine?.voiceCacheHits ?? 0,
       voice_cache_misses: engine?.voiceCacheMisses ?? 0,
       engine_bytes: engine === undefined ? 0 : bytesOf(engine),
@@ -96,6 +99,10 @@ function pastWindow(past: PastFigures): PastWindow {
     failed: past.failed,
     refused: past.refused,
   };
+}
+
+function tickMs({ tickFixedMs, tickSequenceMs, tickPromptMs }: EngineReading, streams: number) {
+  return tickFixedMs + (tickSequenceMs + tickPromptMs) * streams;
 }
 
 function bytesOf({ weightBytes, sequenceBytes, voiceCacheBytes }: EngineReading): number {

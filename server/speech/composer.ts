@@ -3,6 +3,7 @@
  * before is generated, and keeps the line of what is to be sent. Owns all units of the session, and stops them.
  */
 
+import type { Listener } from "./admission.ts";
 import type { Part } from "./session-events.ts";
 import type { Signal } from "./signal.ts";
 import type { FedSegment } from "./text-feed.ts";
@@ -11,8 +12,6 @@ import type { Utterance } from "./utterance.ts";
 
 /** With less audio than this ahead, a listener is about to hear a gap. */
 const HUNGRY_MS = 500;
-/** With less than this, his next unit goes before those of newcomers. */
-const URGENT_MS = 5000;
 
 /** What is sent next: a unit, or the news that an utterance is complete. */
 export type Turn = Part | { readonly utterance: Utterance; readonly unit?: undefined };
@@ -25,6 +24,8 @@ export interface ComposerContext {
   utterances(): readonly Utterance[];
   /** Audio that the listener has yet to hear, in milliseconds. */
   aheadMs(): number;
+  /** The same listener, as those see him who decide about turns. */
+  readonly listener: Listener;
   onPlace(utterance: Utterance, place: number, expectedWaitMs: number): void;
 }
 
@@ -144,15 +145,15 @@ export class Composer {
     const { utterance, segment, tokens } = this.#prepared;
     this.#prepared = undefined;
     const index = utterance.noteStart(tokens);
-    const isLive = Number.isFinite(utterance.settings.maxLeadMs);
+    const { listener } = this.#context;
     const unit = new Unit(this.#context.studio, {
       index,
       segment,
       settings: utterance.settings,
       seed: utterance.seed,
       firstFrames: utterance.firstFrames,
-      claim:
-        index === 0 ? "first" : isLive && this.#context.aheadMs() < URGENT_MS ? "urgent" : "next",
+      claim: index === 0 ? { kind: "first" } : { kind: "next", aheadMs: listener.aheadMs() },
+      listener,
       onPlace: (place, expectedWaitMs) => this.#context.onPlace(utterance, place, expectedWaitMs),
       onAdmitted: () => utterance.report.admitted(),
       onGenerated: () => void this.#start(),

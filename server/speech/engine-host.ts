@@ -5,7 +5,7 @@
 import type { Member } from "../engine/engine-group.ts";
 import { EngineError } from "../engine/errors.ts";
 import type { EngineStream } from "../engine/stream.ts";
-import type { GenerateOptions } from "../engine/types.ts";
+import type { EngineLimits, GenerateOptions, GenerateStats } from "../engine/types.ts";
 
 /** An engine, or several that are kept alive as one. */
 export interface HostedEngine extends Member {
@@ -16,6 +16,8 @@ export interface HostOptions {
   load(): Promise<HostedEngine>;
   /** Short generations that an engine must survive before it serves; the first one also tests a suspect. */
   readonly warmUps: () => readonly GenerateOptions[];
+  /** How many of them an engine makes side by side at the end, so that it is known what company costs. */
+  readonly crowd: (limits: EngineLimits) => number;
   /** An engine has been loaded and warmed, or is gone. */
   onChange(isReady: boolean): void;
   /** Milliseconds that a frame of the warm-up took. */
@@ -124,7 +126,13 @@ export class EngineHost {
     if (!this.#isOpen()) return engine.close();
     try {
       this.#setStage("warming", this.#reason);
-      for (const options of this.#options.warmUps()) await this.#warmAll(engine, options);
+      const warmUps = this.#options.warmUps();
+      for (const options of warmUps) await this.#warmAll(engine, options);
+      const [options] = warmUps;
+      const crowd = this.#options.crowd(engine.info.limits);
+      if (options !== undefined && crowd > 1) {
+        await Promise.all(Array.from({ length: crowd }, () => this.#hear(engine, options)));
+      }
     } catch (error) {
       await engine.close().catch(() => {});
       throw error;
@@ -143,10 +151,14 @@ export class EngineHost {
   }
 
   async #warm(engine: Member, options: GenerateOptions): Promise<void> {
+    const stats = await this.#hear(engine, options);
+    if (stats.frames > 0) this.#options.onFrameMs(stats.frameMs / stats.frames);
+  }
+
+  async #hear(engine: Member, options: GenerateOptions): Promise<GenerateStats> {
     const stream = engine.generate(options);
     for await (const _ of stream);
-    const { stats } = await stream.finished;
-    if (stats.frames > 0) this.#options.onFrameMs(stats.frameMs / stats.frames);
+    return (await stream.finished).stats;
   }
 
   /** Whether the engine still speaks. */

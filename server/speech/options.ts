@@ -9,6 +9,10 @@ export interface SpeechConfig {
     readonly maxParked?: number;
     /** Utterances that may wait for their first unit. */
     readonly maxQueue: number;
+    /** Longest wait with which an utterance is let into that line; no limit if absent. */
+    readonly maxQueueWaitMs?: number;
+    /** Share of real time that all listeners may need together; 0 or absent: only `maxSequences` counts. */
+    readonly realTimeShare?: number;
   };
   /** Sampling of requests that do not say; what is undefined follows the model. */
   readonly sampling: {

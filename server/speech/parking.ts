@@ -4,13 +4,13 @@
  * has room for a few such units beside those that it speaks.
  */
 import type { EngineStream } from "../engine/stream.ts";
-import type { Ticket } from "./admission.ts";
+import type { Listener, Ticket } from "./admission.ts";
 
 /** A pause that lasts this long is no hiccup; also how often it is tried again where too many are parked. */
 const PATIENCE_MS = 250;
 
 /** Parks the stream's unit whenever its reader is behind. Over when the engine has let go of the stream. */
-export function parkWhilePaused(stream: EngineStream, ticket: Ticket): void {
+export function parkWhilePaused(stream: EngineStream, ticket: Ticket, listener: Listener): void {
   let timer: NodeJS.Timeout | undefined;
   let isParked = false;
   stream.onLagging((isLagging) => {
@@ -21,7 +21,7 @@ export function parkWhilePaused(stream: EngineStream, ticket: Ticket): void {
   void stream.finished.then(() => clearInterval(timer));
 
   function park(): void {
-    if (!ticket.park()) return;
+    if (!ticket.park(listener)) return;
     clearInterval(timer);
     isParked = true;
     stream.hold();

@@ -4,7 +4,7 @@
  * nothing of transports.
  */
 import type { EngineStream } from "../engine/stream.ts";
-import type { Finished, GenerateOptions } from "../engine/types.ts";
+import type { EngineLimits, Finished, GenerateOptions } from "../engine/types.ts";
 import type { Model, Sampling } from "../models/types.ts";
 import { ApiError } from "../protocol/envelope.ts";
 import { Admission, type Claim, type Ticket } from "./admission.ts";
@@ -21,8 +21,10 @@ import {
   voiceLabel,
 } from "./metrics.ts";
 import type { SpeechConfig } from "./options.ts";
+import { realTimeSequences } from "./real-time.ts";
 import { Session, type SessionHouse } from "./session.ts";
 import { Signal } from "./signal.ts";
+import { Turns } from "./turns.ts";
 import type {
   SessionRequest,
   SpeechService,
@@ -49,10 +51,15 @@ const LASTING: ReadonlySet<Transport> = new Set(["ws", "socketio"]);
 /** What a client is told to wait while the engine is not ready, in seconds. */
 const RETRY_AFTER_S = 2;
 const WARM_UP_TEXT = "Hello there.";
+/** So many are enough to see what company costs. */
+const MOST_IN_CROWD = 8;
+/** How often it is looked how many can be spoken to in real time. */
+const MEASURE_MS = 500;
 
 export class SonantSpeechService implements SpeechService, SessionHouse {
   readonly model: Model;
   readonly limits: SessionHouse["limits"];
+  readonly turns: Turns;
   /** The engine behind a name that survives restarts: for voices to be encoded, and for figures. */
   readonly host: EngineHost;
   readonly now: () => number;
@@ -62,6 +69,7 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
   readonly #admission: Admission;
   readonly #sessions = new Set<Session>();
   readonly #changed = new Signal();
+  #measuring: NodeJS.Timeout | undefined;
   #speaking = 0;
   #isDraining = false;
 
@@ -71,19 +79,23 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
     this.#config = config;
     this.#metrics = options.metrics ?? NO_METRICS;
     this.now = options.now ?? (() => performance.now());
+    this.turns = new Turns(this.now);
     this.limits = {
       maxChars: config.limits.ws_buffer_chars,
       maxQueued: config.limits.ws_queued_units,
     };
     this.#admission = new Admission({
       maxWaiting: config.engine.maxQueue,
+      maxWaitMs: config.engine.maxQueueWaitMs,
       maxParked: config.engine.maxParked,
       estimate: this.#estimate,
+      now: () => this.now(),
     });
     this.host = new EngineHost({
       load: () => options.loadEngine(),
       warmUps: () => this.#warmUps(),
-      onChange: (isReady) => (isReady ? this.#resume() : this.#admission.pause()),
+      crowd: (limits) => (this.#share > 0 ? Math.min(this.#slots(limits), MOST_IN_CROWD) : 1),
+      onChange: (isReady) => (isReady ? this.#open() : this.#admission.pause()),
       onFrameMs: (ms) => this.#estimate.noteFrame(ms),
       log: options.log ?? (() => {}),
     });
@@ -145,6 +157,7 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
 
   async close(): Promise<void> {
     this.#isDraining = true;
+    clearInterval(this.#measuring);
     await Promise.all([...this.#sessions].map((session) => session.close()));
     await this.host.close();
   }
@@ -253,10 +266,30 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
     void this.host.suspect(error);
   }
 
-  /** An engine that replaces another one may have room for more or fewer. */
-  #resume(): void {
-    const { maxSequences } = this.#config.engine;
-    this.#admission.resume(maxSequences || this.host.engine.info.limits.maxSequences);
+  /** An engine that replaces another one may have room for more or fewer, and what it has room for changes with the load. */
+  #open(): void {
+    this.#measure();
+    this.#measuring ??= setInterval(() => {
+      if (this.host.stage === "ready") this.#measure();
+    }, MEASURE_MS).unref();
+  }
+
+  #measure(): void {
+    const { engine } = this.host;
+    const slots = this.#slots(engine.info.limits);
+    const frameMs = 1000 / this.model.audio.framesPerSecond;
+    const devices = engine.members?.length ?? 1;
+    const inTime =
+      this.#share > 0 ? realTimeSequences(engine.stats(), frameMs, this.#share) * devices : slots;
+    this.#admission.resume({ slots, capacity: Math.min(slots, inTime) });
+  }
+
+  get #share(): number {
+    return this.#config.engine.realTimeShare ?? 0;
+  }
+
+  #slots({ maxSequences }: Pick<EngineLimits, "maxSequences">): number {
+    return this.#config.engine.maxSequences || (maxSequences ?? 1);
   }
 
   #warmUps(): GenerateOptions[] {

@@ -19,6 +19,7 @@ import {
 } from "./session-events.ts";
 import { Signal } from "./signal.ts";
 import { codePoints } from "./text-feed.ts";
+import type { Turns } from "./turns.ts";
 import type {
   CancelScope,
   SessionRequest,
@@ -34,9 +35,15 @@ const MAX_UNREAD_MS = 1000;
 /** Share of the lead below which a paused session goes on. */
 const RESUME_SHARE = 0.8;
 
+/** Whether somebody is taken to hear it while it is made; answers that are sent as a whole are not heard before. */
+function isHeardLive({ transport }: SessionRequest): boolean {
+  return transport !== "http" && transport !== "batch";
+}
+
 /** What a session needs of the house. */
 export interface SessionHouse extends Studio {
   readonly limits: { readonly maxChars: number; readonly maxQueued: number };
+  readonly turns: Turns;
   /** Completes an utterance's settings. */
   newUtterance(index: number, settings: SpeechSettings, report: () => RequestReport): Utterance;
   report(request: SessionRequest, settings: SpeechSettings): RequestReport;
@@ -82,6 +89,13 @@ export class Session implements SpeechSession {
       changed: this.#changed,
       utterances: () => this.#utterances,
       aheadMs: () => this.#playback.leadMs + this.events.bufferedMs,
+      listener: {
+        aheadMs: () =>
+          isHeardLive(request)
+            ? this.#playback.leadMs + this.events.bufferedMs
+            : Number.POSITIVE_INFINITY,
+        isHearing: () => isHeardLive(request) && this.#playback.leadMs > 0,
+      },
       onPlace: (utterance, place, waitMs) => this.#onPlace(utterance, place, waitMs),
     });
     request.signal?.addEventListener("abort", this.#onAbort, { once: true });
@@ -224,6 +238,7 @@ export class Session implements SpeechSession {
     try {
       for (;;) {
         await this.#room(unit);
+        await this.#house.turns.take(this.#playback.leadMs + this.events.bufferedMs);
         const piece = await unit.next();
         if (unit.isCancelled) return;
         if (piece === undefined) break;

@@ -7,7 +7,7 @@ import { concatSamples } from "../audio/pcm.ts";
 import type { EngineStream } from "../engine/stream.ts";
 import type { Finished, GenerateOptions } from "../engine/types.ts";
 import type { Model } from "../models/types.ts";
-import type { Claim, Ticket } from "./admission.ts";
+import type { Claim, Listener, Ticket } from "./admission.ts";
 import type { ChunkPlanner } from "./chunking/policy.ts";
 import { parkWhilePaused } from "./parking.ts";
 import type { FedSegment } from "./text-feed.ts";
@@ -43,6 +43,7 @@ export interface UnitRequest {
   readonly seed: bigint;
   readonly firstFrames: number;
   readonly claim: Claim;
+  readonly listener: Listener;
   onPlace(place: number, expectedWaitMs: number): void;
   onAdmitted(): void;
   /** Called when the engine has let go of it, just before its slot goes to the next in line. */
@@ -54,6 +55,9 @@ export interface Piece {
   readonly pcm: Float32Array;
   readonly frames: number;
 }
+
+/** Those whom nobody hears in real time let listeners go first for as long as it takes: a day, in milliseconds. */
+const NOBODY_WAITS_MS = 86_400_000;
 
 const MASK64 = (1n << 64n) - 1n;
 
@@ -162,7 +166,7 @@ export class Unit {
   }
 
   async #open(): Promise<EngineStream | undefined> {
-    const { settings, segment, claim, onPlace, onAdmitted } = this.request;
+    const { settings, segment, claim, listener, onPlace, onAdmitted } = this.request;
     const { model } = this.#studio;
     const maxFrames = this.#studio.maxFramesFor(settings);
     const plan = model.planSegment({
@@ -178,18 +182,22 @@ export class Unit {
     if (!(await this.#ticket.granted) || this.#isCancelled) return undefined;
     this.#waitedMs = this.#studio.now() - wishedAt;
     onAdmitted();
+    // Who has run dry in the middle of his text is no newcomer: to have next to nothing is not to have begun.
+    const leadMs = Math.max(listener.aheadMs(), claim.kind === "first" ? 0 : 1);
     this.#stream = this.#studio.generate({
       prefixKey: plan.prefixKey,
       prefixRows: plan.prefixRows,
       textRows: plan.textRows,
       maxFrames: plan.maxFrames,
+      leadMs: Math.min(leadMs, NOBODY_WAITS_MS),
+      reserveMs: (this.#planner.mostHeldFrames * 1000) / model.audio.framesPerSecond,
       sampling: {
         ...this.#studio.samplingFor(settings),
         seed: this.request.seed & MASK64,
         segment: this.request.index,
       },
     });
-    parkWhilePaused(this.#stream, this.#ticket);
+    parkWhilePaused(this.#stream, this.#ticket, listener);
     return this.#stream;
   }
 

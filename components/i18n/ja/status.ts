@@ -72,6 +72,10 @@ export const status: typeof English = {
     continuityNote: "{all} 本中 {ok} 本、遅れたチャンク {late}",
     continuityAbout:
       "サーバー起動後に完了したストリームのうち、実時間の聞き手に 100 ミリ秒の途切れが聞こえなかった割合。サーバーでの測定で、ネットワークは含みません。",
+    load: "リアルタイム負荷",
+    loadAbout:
+      "発話中の全員の 1 フレームをエンジンが作るのにかかる時間を、フレームの長さ 80 ms に対する割合で示します。90 % になると新しい要求は待ちます。",
+    loadNote: "最小の余裕 {lead} ms、譲ったフレーム {yields}",
     cache: "ボイスのキャッシュ",
     cacheNote: "{all} 回中 {hits} 回ヒット",
     cacheAbout: "最近使ったボイスは計算し直さずに済みます。エンジンの読み込み以降の累計です。",

@@ -69,6 +69,10 @@ export const status: typeof English = {
     continuityNote: "{ok} / {all}；迟到 {late} 块",
     continuityAbout:
       "自服务器启动以来已完成的流中，实时听众不会听到 100 毫秒间断的比例。在服务器处测量，网络另计。",
+    load: "实时负载",
+    loadAbout:
+      "引擎为所有正在说话的流生成一帧所需的时间，占该帧时长 80 毫秒的比例。达到 90 % 时新请求需要等待。",
+    loadNote: "最小余量 {lead} 毫秒，为他人推迟 {yields} 帧",
     cache: "音色缓存命中",
     cacheNote: "{all} 次查找命中 {hits} 次",
     cacheAbout: "最近用过的音色无需重新计算。自引擎加载以来累计。",

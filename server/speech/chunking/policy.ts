@@ -15,6 +15,8 @@ export interface ChunkPolicyOptions extends AdaptiveOptions {
 
 /** Cuts the frames of one request into chunks. */
 export interface ChunkPlanner {
+  /** Frames that may be held back at most, however urgently they are needed. */
+  readonly mostHeldFrames: number;
   /**
    * Called for each new frame and once when generation has finished.
    * @param frames frames generated so far; @param now seconds on a steady clock
@@ -37,6 +39,7 @@ export function chunkPlanner(options: ChunkPolicyOptions): ChunkPlanner {
   };
 
   return {
+    mostHeldFrames: Math.max(first, steady, ...(policy === "ramp" ? ramp : [])) - 1,
     take(frames, finished, now) {
       if (frames === taken) return finished ? 0 : undefined;
       const count = ask(frames, finished, now);
