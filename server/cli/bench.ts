@@ -2,8 +2,8 @@
  * `npm run bench -- [--model FOLDER]... [--device cpu] [--precision int8]... [--threads N] [--isa NAME] [--batches 1,4,16]
  * [--streams N,N [--seconds N]] [--json]`: times the engine's parts on this machine, one row a figure, for the starter and
  * a full-size model with random weights; with `--streams` that many listeners at once. Nothing is asserted: the figures
- * are for reading and for README's table. `npm run bench -- cancel` and `npm run bench -- server` measure other things,
- * each in a file of its own.
+ * are for reading and for README's table. `npm run bench -- cancel` measures something else, in a file of its own, and
+ * `npm run stress` a whole server.
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,7 +11,6 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { benchCancel } from "./bench-cancel.ts";
-import { benchServer } from "./bench-server.ts";
 import { ROOT, runTool, usage } from "./native-tool.ts";
 
 const STARTER = join(ROOT, "native/models/starter");
@@ -19,11 +18,6 @@ const SHAPE = join(ROOT, "native/shapes/moss-tts-nano");
 
 if (process.argv[2] === "cancel") {
   await benchCancel(process.argv.slice(3));
-  process.exit();
-}
-
-if (process.argv[2] === "server") {
-  await benchServer(process.argv.slice(3));
   process.exit();
 }
 

@@ -45,6 +45,11 @@ export class Command {
     else this.#child.stdin?.write(text);
   }
 
+  /** Hears what it writes to stderr. */
+  onError(hear: (text: string) => void): void {
+    this.#child.stderr?.on("data", hear);
+  }
+
   interrupt(): void {
     this.#child.kill("SIGINT");
   }

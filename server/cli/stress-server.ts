@@ -1,9 +1,8 @@
-/** The server under load: started in a process of its own and ended as an operator ends it, and what it tells of itself. */
+/** The server under load: started in a process of its own and ended as an operator ends it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { SpeechClient } from "../protocol/client/index.ts";
 import { ROOT } from "./native-tool.ts";
 
 export interface RunningServer {
@@ -60,23 +59,4 @@ async function ended(child: ChildProcess): Promise<void> {
   child.kill("SIGTERM");
   await once(child, "exit");
   clearTimeout(timer);
-}
-
-/** What a server's process has used so far. */
-export interface Used {
-  readonly cpuSeconds: number;
-  readonly residentMb: number;
-}
-
-/** Reads it from the server's metrics; undefined where they do not tell. */
-export async function usedBy(client: SpeechClient): Promise<Used | undefined> {
-  const text = await client.metrics().catch(() => "");
-  const figure = (name: string) => {
-    const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, "m").exec(text)?.[1];
-    return value === undefined ? undefined : Number(value);
-  };
-  const cpuSeconds = figure("process_cpu_seconds_total");
-  const bytes = figure("process_resident_memory_bytes");
-  if (cpuSeconds === undefined || bytes === undefined) return undefined;
-  return { cpuSeconds, residentMb: bytes / 1e6 };
 }
