@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { basename, extname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bootstrap } from "./bootstrap.mjs";
-import { packageFolders, trace } from "./lib/closure.mjs";
+import { isNeeded, packageFolders, trace } from "./lib/closure.mjs";
 import { BUILD_DIR } from "./lib/native.mjs";
 import { Problem, runMain } from "./lib/problem.mjs";
 import { runOrFail } from "./lib/process.mjs";
@@ -26,7 +26,9 @@ npm run bundle -- FILE.tar.xz [--native FOLDER]
 
 const ENTRIES = [
   ...["server/main.ts", "server/cli/bench.ts", "server/cli/eval.ts"],
-  "server/cli/model.ts",
+  ...["server/cli/model.ts", "server/cli/stress.ts"],
+  // Started as a process, and named by no import.
+  "server/stress/node/worker.ts",
 ];
 /** Loads the TypeScript, and is named by no import. */
 const LOADER = "tsx";
@@ -39,19 +41,6 @@ const FILES = [
   ...["deploy/moss-tts-nano.yaml", "deploy/starter.yaml", "native/shapes"],
 ];
 const STARTER = "native/models/starter";
-/** Of packages: what is for people and compilers. Licences stay. */
-const LEFT_OUT = /\.(map|markdown|md|[cm]?ts|flow|tsbuildinfo)$/;
-const FOLDERS_LEFT_OUT = new Set(["test", "tests", "docs", "examples", "benchmark", "benchmarks"]);
-
-/**
- * Whether a file or folder of a package is needed where it runs.
- * @param {string} path
- */
-function isNeeded(path) {
-  const name = basename(path);
-  if (FOLDERS_LEFT_OUT.has(name)) return false;
-  return !LEFT_OUT.test(name) || /^(licen[cs]e|notice|copying)/i.test(name);
-}
 
 /**
  * @param {string} folder to fill

@@ -11,7 +11,7 @@ import { ROOT } from "./lib/root.mjs";
 
 const ALLOWED: Record<string, string[]> = {
   app: ["components"],
-  components: ["server/protocol/client"], // and types of server/protocol, which have their own test
+  components: ["server/protocol/client", "server/stress"], // and types of server/protocol, which have their own test
   e2e: ["server/protocol", "server/protocol/client"],
   "server/protocol": [],
   "server/protocol/client": ["server/protocol"],
@@ -29,6 +29,7 @@ const ALLOWED: Record<string, string[]> = {
   "server/audio": ["server/protocol"],
   "server/voices": ["server/audio", "server/engine", "server/models", "server/protocol"],
   "server/http": [
+    "server/cluster",
     "server/speech",
     "server/voices",
     "server/audio",
@@ -37,6 +38,7 @@ const ALLOWED: Record<string, string[]> = {
     "server/protocol",
   ],
   "server/realtime": [
+    "server/cluster",
     "server/http",
     "server/speech",
     "server/voices",
@@ -44,7 +46,12 @@ const ALLOWED: Record<string, string[]> = {
     "server/config",
     "server/metrics",
     "server/protocol",
+    "server/stress",
+    "server/stress/node",
   ],
+  "server/stress": ["server/protocol", "server/protocol/client"],
+  "server/stress/node": ["server/stress", "server/protocol", "server/protocol/client"],
+  "server/cluster": ["server/protocol"],
   "server/metrics": ["server/protocol"],
   "server/config": ["server/protocol"],
   "server/cases": ["server/audio", "server/protocol"],

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures this bundle's server on this machine, through HTTP and over loopback: time to the first audio byte, as a client
-# sees it, and the rest of what `npm run bench -- server` tells. Needs nothing but libc and libstdc++.
+# sees it, and the rest of what `npm run stress` tells. Needs nothing but libc and libstdc++.
 # The GPU's codes beside the CPU's: ./node --import tsx server/cli/eval.ts greedy --model FOLDER, in this folder.
 set -eu
 
@@ -52,5 +52,5 @@ printf 'served_model_names: ["%s"]\n' "$name" >"$work/deploy.yaml"
 # Room for as many as are measured at once, so that nobody waits for a place.
 most=$(echo "$concurrency" | tr , '\n' | sort -n | tail -n 1)
 export SONANT_DEVICE="$device" SONANT_MAX_NUM_SEQS="$most" SONANT_VOICES_DIR="$work/voices"
-typescript server/cli/bench.ts server --config "$work/deploy.yaml" --model "$model" \
-  --door http --warmup 4 --concurrency "$concurrency" --seconds "$seconds" --json "$json"
+typescript server/cli/stress.ts --config "$work/deploy.yaml" --model "$model" \
+  --target http --warmup 4 --shape levels --concurrency "$concurrency" --step-seconds "$seconds" --report "$json"

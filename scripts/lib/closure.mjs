@@ -1,10 +1,13 @@
 /** What a program of this repository needs to run: its own files, and packages with all that those depend on. */
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { ROOT } from "./root.mjs";
 
 /** Names of files and packages wherever one is loaded from; workers are named by URLs, WebAssembly is resolved. */
 const IMPORT = /(?:from|import|import\(|require\(|resolve\(|URL\(|\)\()\s*"([^"\n]+)"/g;
+/** Of packages: what is for people and compilers. Licences stay. */
+const LEFT_OUT = /\.(map|markdown|md|[cm]?ts|flow|tsbuildinfo)$/;
+const FOLDERS_LEFT_OUT = new Set(["test", "tests", "docs", "examples", "benchmark", "benchmarks"]);
 
 /**
  * The files of this repository that the entries lead to, and the packages that those name.
@@ -23,6 +26,16 @@ export function trace(entries) {
     }
   }
   return { files, packages };
+}
+
+/**
+ * Whether a file or folder of a package is needed where it runs.
+ * @param {string} path
+ */
+export function isNeeded(path) {
+  const name = basename(path);
+  if (FOLDERS_LEFT_OUT.has(name)) return false;
+  return !LEFT_OUT.test(name) || /^(licen[cs]e|notice|copying)/i.test(name);
 }
 
 /** @param {string} name as it is imported, such as "@scope/name/file.js" */
