@@ -7,7 +7,7 @@
 /** @type {Record<string, string[]>} */
 const ROOMS = {
   app: ["components"],
-  components: ["server/protocol"],
+  components: ["server/protocol", "server/stress"],
   "server/protocol": [],
   "server/protocol/client": ["server/protocol"],
   "server/text": ["server/protocol"],
@@ -24,6 +24,7 @@ const ROOMS = {
   "server/audio": ["server/protocol"],
   "server/voices": ["server/audio", "server/engine", "server/models", "server/protocol"],
   "server/http": [
+    "server/cluster",
     "server/speech",
     "server/voices",
     "server/audio",
@@ -32,6 +33,7 @@ const ROOMS = {
     "server/protocol",
   ],
   "server/realtime": [
+    "server/cluster",
     "server/http",
     "server/speech",
     "server/voices",
@@ -39,7 +41,11 @@ const ROOMS = {
     "server/config",
     "server/metrics",
     "server/protocol",
+    "server/stress",
   ],
+  "server/stress": ["server/protocol"],
+  "server/stress/node": ["server/stress", "server/protocol"],
+  "server/cluster": ["server/protocol"],
   "server/metrics": ["server/protocol"],
   "server/config": ["server/protocol"],
   "server/cases": ["server/audio", "server/protocol"],
@@ -57,6 +63,9 @@ const TESTS = "\\.test\\.ts$";
 /** Code that tests share. */
 const TEST_HELPERS = "(^|/)test-[^/]+\\.ts$";
 const CLIENT = "^server/protocol/client/";
+/** The part of the load generator that needs Node. */
+const STRESS = "^server/stress/";
+const STRESS_NODE = "^server/stress/node/";
 
 /** Rooms that the tests of every other room may import, with the helpers that they share. */
 const FOR_TESTS = ["server/cases"];
@@ -108,8 +117,25 @@ module.exports = {
       name: "client-is-for-clients",
       comment: "A server that needs its own client has its layers upside down.",
       severity: "error",
-      from: { path: OURS, pathNot: ["^components/", "^e2e/", CLIENT, ROOTS, TESTS, TEST_HELPERS] },
+      from: {
+        path: OURS,
+        pathNot: ["^components/", "^e2e/", CLIENT, STRESS, ROOTS, TESTS, TEST_HELPERS],
+      },
       to: { path: CLIENT },
+    },
+    {
+      name: "stress-node-for-servers",
+      comment: "What starts processes is no part of what runs in browsers.",
+      severity: "error",
+      from: { path: [STRESS, "^components/"], pathNot: [STRESS_NODE, TESTS, TEST_HELPERS] },
+      to: { path: STRESS_NODE },
+    },
+    {
+      name: "stress-runs-in-browsers",
+      comment: "Web interfaces only; bundle.test.ts looks at what a browser gets.",
+      severity: "error",
+      from: { path: STRESS, pathNot: [STRESS_NODE, TESTS, TEST_HELPERS] },
+      to: { dependencyTypes: ["core"] },
     },
     {
       name: "client-without-schemas",

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type Logger, pino } from "pino";
+import type { Cluster } from "./cluster/cluster.ts";
 import { readBuildInfo } from "./config/build-info.ts";
 import { type Config, configSha256, type Device, printable } from "./config/config.ts";
 import { ConfigError, type Environment } from "./config/environment.ts";
@@ -13,7 +14,7 @@ import { loadConfig } from "./config/load.ts";
 import { Engine } from "./engine/engine.ts";
 import { EngineGroup } from "./engine/engine-group.ts";
 import type { EngineStats, LoadOptions } from "./engine/types.ts";
-import { Access } from "./http/access.ts";
+import { Access, PERIOD_MS } from "./http/access.ts";
 import { openPages, PagesMissing } from "./http/pages.ts";
 import { createHttpServer } from "./http/server.ts";
 import { Metrics } from "./metrics/metrics.ts";
@@ -24,6 +25,7 @@ import type { HostedEngine } from "./speech/engine-host.ts";
 import { SonantSpeechService } from "./speech/service.ts";
 import type { ReferenceCodec } from "./voices/encode-reference.ts";
 import { openVoiceLibrary } from "./voices/open-library.ts";
+import type { VoiceStore } from "./voices/store.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const USAGE =
@@ -96,6 +98,41 @@ function loadEngines(config: Config): Promise<HostedEngine> {
   return only !== undefined && loads.length === 1 ? only() : EngineGroup.load(loads);
 }
 
+/** The Redis that several servers share; its client is loaded only where there is one. */
+async function openCluster({ cluster }: Config, log: Logger): Promise<Cluster | undefined> {
+  const { redisUrl, keyPrefix } = cluster;
+  if (redisUrl === undefined) return undefined;
+  const { Cluster } = await import("./cluster/cluster.ts");
+  return new Cluster({ redisUrl, keyPrefix, log: (level, sentence) => log[level](sentence) });
+}
+
+async function sharedPrompts(cluster: Cluster | undefined) {
+  if (cluster === undefined) return undefined;
+  const { SharedPrompts } = await import("./cluster/shared-prompts.ts");
+  return new SharedPrompts(cluster);
+}
+
+/** Who may call, and how often: counted together with the other servers of a cluster. */
+async function openAccess({ server }: Config, cluster: Cluster | undefined, log: Logger) {
+  if (cluster === undefined || server.requestsPerMinute === 0) return new Access(server);
+  const { SharedRateLimiter } = await import("./http/shared-rate-limiter.ts");
+  const limiter = new SharedRateLimiter({
+    requests: server.requestsPerMinute,
+    periodMs: PERIOD_MS,
+    cluster,
+    log: (sentence) => log.warn(sentence),
+  });
+  return new Access({ ...server, limiter });
+}
+
+/** Where uploaded voices are kept: a folder, or a bucket, whose client is loaded only where there is one. */
+async function voiceStore({ voices, limits }: Config, log: Logger): Promise<string | VoiceStore> {
+  if (voices.s3 === undefined) return voices.directory;
+  const { S3VoiceStore } = await import("./voices/s3-store.ts");
+  const maxVoices = limits.max_uploaded_voices;
+  return S3VoiceStore.open(voices.s3, { maxVoices, log: (sentence) => log.warn(sentence) });
+}
+
 /** Builds all parts; nothing listens and no engine is loaded yet. */
 async function build(config: Config, ui: boolean, log: Logger) {
   const model = await loadModel(config.model);
@@ -110,11 +147,13 @@ async function build(config: Config, ui: boolean, log: Logger) {
     metrics,
     log: (level, message) => log[level](message),
   });
+  const cluster = await openCluster(config, log);
   const { references } = config;
   const voices = await openVoiceLibrary({
     model,
     engine: codecOf(service),
-    store: config.voices.directory,
+    store: await voiceStore(config, log),
+    prompts: { shared: await sharedPrompts(cluster) },
     limits: config.limits,
     fetch: {
       allowPrivate: references.allowPrivate,
@@ -134,7 +173,8 @@ async function build(config: Config, ui: boolean, log: Logger) {
     service,
     voices,
     metrics,
-    access: new Access(config.server),
+    access: await openAccess(config, cluster, log),
+    cluster,
     build: await readBuildInfo(ROOT, process.env),
     device: () => deviceOf(config, service),
     engine: () => engineFacts(service),
@@ -143,7 +183,7 @@ async function build(config: Config, ui: boolean, log: Logger) {
   };
   const http = createHttpServer(deps);
   const realtime = attachRealtime(http.server, deps);
-  return { config, model, metrics, service, http, realtime, pages, log };
+  return { config, model, metrics, service, http, realtime, pages, cluster, log };
 }
 
 type House = Awaited<ReturnType<typeof build>>;
@@ -201,6 +241,7 @@ async function listen({ http, config }: House): Promise<string> {
 /** Figures of the engine for metrics; the last known ones while it is being replaced. */
 function watchEngine({ metrics, service }: House): void {
   let last: EngineStats = service.host.engine.stats();
+  metrics.watchLoad(() => service.load);
   metrics.watchEngine(() => {
     if (service.state.stage === "ready") last = service.host.engine.stats();
     return last;
@@ -214,6 +255,7 @@ async function shutDown({
   realtime,
   http,
   pages,
+  cluster,
   metrics,
   log,
 }: House): Promise<void> {
@@ -229,6 +271,7 @@ async function shutDown({
   await http.close();
   clearTimeout(timer);
   await pages?.close();
+  cluster?.close();
   await service.close();
   metrics.close();
   log.info("stopped");

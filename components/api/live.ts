@@ -6,6 +6,7 @@ import { io, type Socket } from "socket.io-client";
 import type { Version } from "../../server/protocol/documents.ts";
 import type { PageToServer, ServerToPage, StatusTick } from "../../server/protocol/playground.ts";
 import { addTick, useServer } from "../store/server.ts";
+import { loadVoices, useVoices } from "../store/voices.ts";
 import { apiKey, askForKey } from "./key.ts";
 
 /** A refusal that is no failure of the network is not tried again by the library. */
@@ -38,6 +39,7 @@ function connect(): Socket<ServerToPage, PageToServer> {
     void describe();
   });
   connection.on("status", receive);
+  connection.on("voices", () => void (useVoices.getState().load === "ready" && loadVoices()));
   connection.on("disconnect", () => useServer.setState({ state: "offline" }));
   connection.on("connect_error", (error) => {
     const { code } = (error as { data?: { code?: string } }).data ?? {};

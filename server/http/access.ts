@@ -4,27 +4,32 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { ApiError } from "../protocol/envelope.ts";
-import { RateLimiter } from "./rate-limiter.ts";
+import { type Limiter, RateLimiter } from "./rate-limiter.ts";
 
 export interface AccessOptions {
   /** Empty: no key is asked for. */
   readonly apiKeys: readonly string[];
   /** Of one key or address; 0: no limit. */
   readonly requestsPerMinute: number;
+  /** Counts together with other servers, by the same limit; absent: this server counts alone. */
+  readonly limiter?: Limiter | undefined;
   /** Milliseconds on a clock that does not jump; for tests. */
   readonly now?: () => number;
 }
+
+/** Of the limit on requests. */
+export const PERIOD_MS = 60_000;
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
 export class Access {
   readonly #keys: readonly Buffer[];
-  readonly #limiter: RateLimiter | undefined;
+  readonly #limiter: Limiter | undefined;
 
-  constructor({ apiKeys, requestsPerMinute, now }: AccessOptions) {
+  constructor({ apiKeys, requestsPerMinute, limiter, now }: AccessOptions) {
     this.#keys = apiKeys.map(digest);
-    this.#limiter =
-      requestsPerMinute === 0 ? undefined : new RateLimiter(requestsPerMinute, 60_000, now);
+    if (requestsPerMinute === 0) return;
+    this.#limiter = limiter ?? new RateLimiter(requestsPerMinute, PERIOD_MS, now);
   }
 
   /** Whether a key has to be sent at all. */
@@ -44,9 +49,9 @@ export class Access {
    * Counts a request of a client: of its key where keys are asked for, else of its address.
    * @throws ApiError `rate_limited` with the time to wait
    */
-  count(authorization: string | undefined, address: string): void {
+  async count(authorization: string | undefined, address: string): Promise<void> {
     const client = this.needsKey ? `key ${digest(bearer(authorization)).toString("hex")}` : address;
-    const waitMs = this.#limiter?.take(client) ?? 0;
+    const waitMs = (await this.#limiter?.take(client)) ?? 0;
     if (waitMs === 0) return;
     throw new ApiError("rate_limited", undefined, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
   }

@@ -1,5 +1,11 @@
 /** Token buckets by client: so many requests in a period, spent at once or spread out. Forgets clients that are idle. */
 
+/** Counts requests of clients; several servers may count together. */
+export interface Limiter {
+  /** Takes one request's token. Gives 0, or the milliseconds until there is one; then nothing was taken. */
+  take(client: string): number | Promise<number>;
+}
+
 interface Bucket {
   tokens: number;
   /** When `tokens` was true. */
@@ -9,7 +15,7 @@ interface Bucket {
 /** Full buckets are cleared away when there are more than this. */
 const MANY_CLIENTS = 10_000;
 
-export class RateLimiter {
+export class RateLimiter implements Limiter {
   readonly #buckets = new Map<string, Bucket>();
   readonly #size: number;
   readonly #perMs: number;

@@ -62,14 +62,14 @@ it("limits the requests of a client and says when to come back", async () => {
   expect((await fetch(`${house.url}/health`)).status).toBe(200);
 });
 
-it("counts by key where keys are asked for, and refills with time", () => {
+it("counts by key where keys are asked for, and refills with time", async () => {
   let now = 0;
   const access = new Access({ apiKeys: ["a", "b"], requestsPerMinute: 1, now: () => now });
-  access.count("Bearer a", "1.1.1.1");
-  access.count("Bearer b", "1.1.1.1");
-  expect(() => access.count("Bearer a", "2.2.2.2")).toThrow("Too many requests");
+  await access.count("Bearer a", "1.1.1.1");
+  await access.count("Bearer b", "1.1.1.1");
+  await expect(access.count("Bearer a", "2.2.2.2")).rejects.toThrow("Too many requests");
   now += 60_000;
-  access.count("Bearer a", "2.2.2.2");
+  await access.count("Bearer a", "2.2.2.2");
 });
 
 it("forgets clients that have been away", () => {

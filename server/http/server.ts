@@ -74,7 +74,7 @@ function addAccess(app: FastifyInstance, { access, metrics }: HttpDeps): void {
       metrics.rejected("unauthorized");
       return reply.code(401).header("www-authenticate", "Bearer").send({ error: "Unauthorized" });
     }
-    access.count(headers.authorization, ip);
+    await access.count(headers.authorization, ip);
   });
 }
 

@@ -1,7 +1,19 @@
 /** Voices and batches over HTTP, against a fake service and a real library of voices. */
 import { afterEach, expect, it, vi } from "vitest";
-import { recording } from "../voices/test-voices.ts";
-import { post, startTestServer, type TestOptions, type TestServer } from "./test-server.ts";
+import { freePort } from "../cases/free-port.ts";
+import { ReferenceEncoder } from "../voices/encode-reference.ts";
+import { VoiceLibrary } from "../voices/library.ts";
+import { VoicePrompts } from "../voices/prompts.ts";
+import { ReferenceSource } from "../voices/reference-source.ts";
+import { S3VoiceStore } from "../voices/s3-store.ts";
+import { FakeCodec, recording } from "../voices/test-voices.ts";
+import {
+  post,
+  startTestServer,
+  TEST_MODEL,
+  type TestOptions,
+  type TestServer,
+} from "./test-server.ts";
 
 const VOICES = "/v1/audio/voices";
 const BATCH = "/v1/audio/speech/batch";
@@ -110,6 +122,33 @@ it("refuses uploads that are no form, that are too large, or that are no voice",
   expect(wrong.body.error.message).toContain("Unsupported MIME type");
   const noise = await upload(house, { fields, clip: Buffer.from("this is not audio") });
   expect([noise.status, noise.body.error.reason]).toEqual([400, "invalid_reference"]);
+});
+
+it("goes on with the built-in voices while the bucket of the others is away", async () => {
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "k").stubEnv("AWS_SECRET_ACCESS_KEY", "s");
+  const endpoint = `http://127.0.0.1:${await freePort()}`;
+  const bucket = { bucket: "b", endpoint, region: undefined, forcePathStyle: true, prefix: "" };
+  const voices = new VoiceLibrary({
+    model: TEST_MODEL,
+    store: S3VoiceStore.open(bucket),
+    encoder: new ReferenceEncoder(new FakeCodec(), TEST_MODEL, "codec"),
+    source: new ReferenceSource(),
+    prompts: new VoicePrompts(),
+  });
+  const house = await start({ deps: { voices } });
+  expect((await fetch(`${house.url}/ready`)).status).toBe(200);
+  const speech = (voice: string) => post(house, "/v1/audio/speech", { input: "Hi.", voice });
+  expect((await speech("clara")).status).toBe(200);
+  const away = [await speech("Ada"), await fetch(house.url + VOICES)];
+  const sent = await upload(house, { fields: { name: "Ada", consent: "c" }, clip: recording(2) });
+  expect([...away, sent].map(({ status }) => status)).toEqual([503, 503, 503]);
+  expect(away.map(({ headers }) => headers.get("retry-after"))).toEqual(["5", "5"]);
+  expect(sent.body.error).toMatchObject({
+    type: "ServiceUnavailableError",
+    reason: "voices_unavailable",
+    retryable: true,
+  });
+  vi.unstubAllEnvs();
 });
 
 it("names a reference by an id that speaks", async () => {

@@ -229,6 +229,14 @@ export const ERRORS = {
     "The server is shutting down.",
     "Connect again; another server will answer.",
   ),
+  voices_unavailable: entry(
+    503,
+    UNAVAILABLE,
+    1013,
+    true,
+    "Uploaded voices cannot be reached at the moment.",
+    "Wait as long as Retry-After says, then try again, or use one of the built-in voices.",
+  ),
   rate_limited: entry(429, LIMITED, 4429, true, "Too many requests from this client.", WAIT),
   too_many_sessions: entry(
     429,

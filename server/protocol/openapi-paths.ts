@@ -100,6 +100,7 @@ const GENERATION: readonly ErrorCode[] = [
   "overloaded",
   "warming_up",
   "shutting_down",
+  "voices_unavailable",
 ];
 
 const nameParameter = {
@@ -164,7 +165,7 @@ const voices = {
     operationId: "listVoices",
     tags: ["Voices"],
     summary: "All voices",
-    responses: { ...ok("The voices", "VoiceCatalogue"), ...failures([]) },
+    responses: { ...ok("The voices", "VoiceCatalogue"), ...failures(["voices_unavailable"]) },
   },
   post: {
     operationId: "uploadVoice",
@@ -182,6 +183,7 @@ const voices = {
         "invalid_reference",
         "upload_too_large",
         "voice_limit_reached",
+        "voices_unavailable",
       ]),
     },
   },
@@ -193,7 +195,10 @@ const voice = {
     operationId: "getVoice",
     tags: ["Voices"],
     summary: "One voice",
-    responses: { ...ok("The voice", "VoiceDetail"), ...failures(["voice_not_found"]) },
+    responses: {
+      ...ok("The voice", "VoiceDetail"),
+      ...failures(["voice_not_found", "voices_unavailable"]),
+    },
   },
   patch: {
     operationId: "updateVoice",
@@ -210,6 +215,7 @@ const voice = {
         "voice_not_found",
         "voice_name_taken",
         "body_too_large",
+        "voices_unavailable",
       ]),
     },
   },
@@ -220,7 +226,7 @@ const voice = {
     responses: {
       ...ok("It is gone", "VoiceDeleted"),
       404: answer("There is no such uploaded voice", json("VoiceDeleted")),
-      ...failures([]),
+      ...failures(["voices_unavailable"]),
     },
   },
 };
@@ -236,7 +242,7 @@ const voiceAudio = {
         "The recording, under the content type that it was uploaded with",
         Object.fromEntries(CLIP_TYPES.map((type) => [type, { schema: BINARY }])),
       ),
-      ...failures(["voice_not_found", "invalid_voice"]),
+      ...failures(["voice_not_found", "invalid_voice", "voices_unavailable"]),
     },
   },
 };

@@ -1,4 +1,5 @@
 /** What the realtime doors are given by the composition root. Contracts only. */
+import type { Cluster } from "../cluster/cluster.ts";
 import type { HttpDeps } from "../http/deps.ts";
 import type { RecentFigures } from "../metrics/metrics.ts";
 
@@ -10,6 +11,8 @@ export interface RealtimeDeps extends Omit<HttpDeps, "metrics"> {
     sessionResumed(result: "resumed" | "unavailable" | "taken_over"): void;
     recent(): RecentFigures;
   };
+  /** What joins this server with others; absent: it is alone. */
+  readonly cluster?: Cluster | undefined;
 }
 
 /** Where the messages of a session go; a session outlives the connection if it may be resumed. */

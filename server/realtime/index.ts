@@ -11,7 +11,7 @@ import { toJson } from "../protocol/json.ts";
 import { KEY_SUBPROTOCOL, SOCKET_PATHS, SUBPROTOCOL } from "../protocol/socket-address.ts";
 import { Connection } from "./connection.ts";
 import type { RealtimeDeps } from "./deps.ts";
-import { attachPlayground } from "./playground.ts";
+import { attachPlayground, PAGE_PATH } from "./playground.ts";
 import { SessionShelf } from "./shelf.ts";
 
 export interface Realtime {
@@ -26,6 +26,9 @@ const PATIENCE_MS = 2000;
 const MISSED_BEATS = 2;
 /** What a client is told to wait, in seconds, where nobody knows better. */
 const RETRY_AFTER_S = 2;
+
+/** Who opens the sockets of this server's own load test, in place of an address. */
+const OWN_LOAD = "own load test";
 
 /** Whether a page of this origin may open a socket; programs send no origin. */
 function allowsOrigin(request: IncomingMessage, allowed: readonly string[]): boolean {
@@ -88,26 +91,33 @@ export function attachRealtime(server: HttpServer, deps: RealtimeDeps): Realtime
   const arrive = (request: IncomingMessage) => {
     if (!allowsOrigin(request, config.server.corsOrigins)) throw new ApiError("forbidden_origin");
   };
-  const enter = (request: IncomingMessage, authorization: string | undefined): string => {
+  const enter = async (
+    request: IncomingMessage,
+    authorization: string | undefined,
+  ): Promise<string> => {
     const client = clientOf(request, config.server.trustProxy);
     if (!access.opens(authorization)) throw new ApiError("unauthorized");
-    access.count(authorization, client);
+    await access.count(authorization, client);
     return client;
   };
   // Pages may watch a server that does not serve yet, or no longer does.
   const playground = attachPlayground(server, deps, {
     arrive,
-    enter: (request, key) =>
-      enter(request, request.headers.authorization ?? (key && `Bearer ${key}`)),
+    enter: async (request, key) => {
+      await enter(request, request.headers.authorization ?? (key && `Bearer ${key}`));
+    },
   });
 
-  const admitSession = (request: IncomingMessage): string => {
+  const admitSession = async (request: IncomingMessage): Promise<string> => {
     arrive(request);
-    const client = enter(request, authorizationOf(request));
+    const client = await enter(request, authorizationOf(request));
     if (service.state.stage === "draining") throw new ApiError("shutting_down");
     if (service.state.stage !== "ready") throw new ApiError("warming_up");
     const full = sockets.clients.size >= config.sockets.maxSessions;
-    if (full || (perClient.get(client) ?? 0) >= config.sockets.maxSessionsPerClient) {
+    if (full) throw new ApiError("too_many_sessions");
+    // A load test has limits of its own, and must not use up those of others who share its address.
+    if (playground.stress.isOwnLoad(request)) return OWN_LOAD;
+    if ((perClient.get(client) ?? 0) >= config.sockets.maxSessionsPerClient) {
       throw new ApiError("too_many_sessions");
     }
     return client;
@@ -115,18 +125,21 @@ export function attachRealtime(server: HttpServer, deps: RealtimeDeps): Realtime
 
   // Connections of both doors; the HTTP server does not count them among its own.
   const upgraded = new Set<Duplex>();
-  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  const onUpgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     upgraded.add(socket);
     socket.once("close", () => upgraded.delete(socket));
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     if (!(SOCKET_PATHS as readonly string[]).includes(path)) {
-      if (!path.startsWith("/socket.io")) refuse(socket, new ApiError("route_reserved"));
+      if (!path.startsWith(PAGE_PATH)) refuse(socket, new ApiError("route_reserved"));
       return;
     }
     const handshake = { requestId: requestId(request) };
     let client: string;
+    // The client may leave while it is looked whether it may come in.
+    const ignore = () => {};
+    socket.on("error", ignore);
     try {
-      client = admitSession(request);
+      client = await admitSession(request);
     } catch (error) {
       const reason = toApiError(error);
       metrics.rejected(reason.code);
@@ -135,6 +148,7 @@ export function attachRealtime(server: HttpServer, deps: RealtimeDeps): Realtime
       refuse(socket, reason);
       return;
     }
+    socket.off("error", ignore);
     sockets.handleUpgrade(request, socket, head, (accepted) => {
       perClient.set(client, (perClient.get(client) ?? 0) + 1);
       metrics.sessionOpened();

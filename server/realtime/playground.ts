@@ -2,6 +2,7 @@
  * The playground's door (socket.io): several sessions on one connection, each under an id that the page chooses, audio
  * as pcm, and a status tick for pages that watch. The sessions are the same as everywhere.
  */
+import { randomUUID } from "node:crypto";
 import type { Server as HttpServer, IncomingMessage } from "node:http";
 import { Server, type Socket } from "socket.io";
 import { type ServerOptions, WebSocketServer } from "ws";
@@ -19,8 +20,10 @@ import { speechError } from "../speech/errors.ts";
 import type { SpeechEvent, SpeechSession, SpeechSettings } from "../speech/types.ts";
 import type { RealtimeDeps } from "./deps.ts";
 import { firstAudio } from "./first-audio.ts";
+import { waitingPackets } from "./page-packets.ts";
 import { prepareSettings } from "./settings.ts";
 import { StatusGauge } from "./status-tick.ts";
+import { StressDoor } from "./stress.ts";
 
 const TICK_MS = 1000;
 const WATCHERS = "watchers";
@@ -176,11 +179,6 @@ class PageDoor {
   }
 }
 
-/** What its transport has not taken yet; the library has no other word for it. */
-function waitingPackets({ conn }: Page): number {
-  return (conn as unknown as { readonly writeBuffer: readonly unknown[] }).writeBuffer.length;
-}
-
 /** Puts the events of one session into the page's words. */
 class Forward {
   readonly #page: Page;
@@ -297,25 +295,44 @@ function errorInfo(session: string | null, error: unknown, fatal: boolean): Erro
   return { session, code, message, hint: entry.next, retryable: entry.retryable, fatal };
 }
 
-/** Who may come in; both throw an ApiError for those who may not. */
+/** Who may come in; both fail with an ApiError for those who may not. */
 export interface PageAdmission {
   /** Looks at where a handshake comes from; its key follows later. */
   arrive(request: IncomingMessage): void;
   /** Looks at the key of a connection: of the handshake's header, else what the page says first. */
-  enter(request: IncomingMessage, key: string | undefined): void;
+  enter(request: IncomingMessage, key: string | undefined): Promise<void>;
 }
 
 /** Time for a page to say its key, in milliseconds; longer than any network needs. */
 const GREETING_MS = 10_000;
 
-/** Opens the door on /socket.io. */
+export interface PageDoors {
+  readonly stress: StressDoor;
+  close(): Promise<void>;
+}
+
+/** What the addresses of this door begin with. */
+export const PAGE_PATH = "/socket.io/";
+
+/**
+ * Opens the door. Servers of a cluster share their broadcasts and nothing else: a page's sessions live and end with its
+ * connection, so a page that connects again may come to any of them. Asking by plain requests in between would have to
+ * come to the same one each time, so pages of a cluster have the websocket alone.
+ */
 export function attachPlayground(
   server: HttpServer,
   deps: RealtimeDeps,
   admission: PageAdmission,
-): { close(): Promise<void> } {
+): PageDoors {
+  const { cluster } = deps;
   const io = new Server<PageToServer, ServerToPage>(server, {
+    path: PAGE_PATH,
     serveClient: false,
+    // Other paths are the speech socket's, which refuses what nobody serves.
+    destroyUpgrade: false,
+    ...(cluster === undefined
+      ? {}
+      : { adapter: cluster.pageAdapter(), transports: ["websocket" as const] }),
     maxHttpBufferSize: deps.config.limits.ws_frame_bytes,
     perMessageDeflate: false,
     // As on the speech socket: two beats without an answer end a connection.
@@ -345,32 +362,49 @@ export function attachPlayground(
       }
     },
   });
-  io.use(({ request, handshake }, decide) => {
+  const admit: Parameters<Server["use"]>[0] = async ({ request, handshake }, decide) => {
     const { key } = handshake.auth as { readonly key?: unknown };
     try {
-      admission.enter(request, typeof key === "string" && key !== "" ? key : undefined);
-      decide();
+      await admission.enter(request, typeof key === "string" && key !== "" ? key : undefined);
     } catch (error) {
       const { code, message } = speechError(error);
       deps.metrics.rejected(code);
       // The page is told the code, so that it can ask its visitor for a key.
       decide(Object.assign(new Error(message), { data: { code } }));
+      return;
     }
-  });
+    decide();
+  };
+  io.use(admit);
+  const stress = new StressDoor(io, server, deps, admit);
+  /** Room of all pages of this server; the others have their own. */
+  const here = `server ${randomUUID()}`;
   io.on("connection", (page) => {
+    void page.join(here);
     new PageDoor(page, deps);
+  });
+  const unwatch = deps.voices.onChange(() => {
+    // Own pages hear of it whether or not the other servers can be told.
+    io.local.emit("voices");
+    if (cluster !== undefined) io.except(here).emit("voices");
   });
   const gauge = new StatusGauge(deps);
   const ticks = setInterval(() => {
     if (!io.sockets.adapter.rooms.has(WATCHERS)) return;
-    io.to(WATCHERS).emit("status", gauge.read(io.engine.clientsCount));
+    // The gauges are those of this server.
+    io.local.to(WATCHERS).emit("status", gauge.read(io.engine.clientsCount));
   }, TICK_MS);
   ticks.unref();
   return {
+    stress,
     async close() {
       clearInterval(ticks);
-      io.disconnectSockets(true);
+      await stress.close();
+      unwatch();
+      // Not those of the other servers.
+      io.local.disconnectSockets(true);
       io.engine.close();
+      io.of("/").adapter.close();
     },
   };
 }

@@ -103,6 +103,7 @@ export async function openStarterHouse(): Promise<TestHouse> {
 
 /** Voices that all sound alike, since tones have none. */
 const ANY_VOICE = {
+  onChange: () => () => {},
   get: async () => ({ kind: "preset" }),
   resolve: async () => ({ kind: "preset", prompt: { kind: "none" }, name: "clara" }),
 } as unknown as VoiceLibrary;
@@ -132,6 +133,7 @@ export async function openDoors(
   house: TestHouse,
   changes: Changes = {},
   logger?: RealtimeDeps["logger"],
+  cluster?: RealtimeDeps["cluster"],
 ): Promise<Doors> {
   const { service, voices, metrics, abilities } = house;
   const config: Config = {
@@ -153,6 +155,7 @@ export async function openDoors(
     device: () => "cpu",
     ...(abilities === undefined ? {} : { abilities }),
     ...(logger === undefined ? {} : { logger }),
+    cluster,
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -13,6 +13,7 @@ import {
   draft,
   FakeCodec,
   fakeModel,
+  KEY,
   recording,
   type TemporaryFolder,
   temporaryFolder,
@@ -249,6 +250,41 @@ describe("uploads", () => {
     const fixed = library({}, fakeModel({ capabilities }));
     const refused = fixed.upload(form("v"), clip(recording(2)));
     await expect(refused).rejects.toThrow("Test model cannot speak like a recording");
+  });
+});
+
+describe("voices that other servers change too", () => {
+  it("speak as the upload that took the place of the one that was found", async () => {
+    const slow = await FileVoiceStore.open(folder.path, { freshMs: 1e9 });
+    const old = await store.put(draft("Ada"));
+    await slow.list();
+    await store.put(draft("Ada", 2));
+    expect(await slow.find("Ada")).toEqual(old);
+    const encoder = { key: KEY } as unknown as ReferenceEncoder;
+    const { prompt } = await library({ store: slow, encoder }).resolve({ voice: "Ada" });
+    expect(prompt).toEqual({ kind: "clone", codes: codesOf(2) });
+    await store.delete("Ada");
+    await expect(library({ store: slow, encoder }).resolve({ voice: "Ada" })).rejects.toMatchObject(
+      {
+        code: "invalid_voice",
+      },
+    );
+  });
+
+  it("are told of when they change here, and only then", async () => {
+    const voices = library();
+    const changes: string[] = [];
+    const stop = voices.onChange(() => changes.push("changed"));
+    await voices.upload(form("Ada"), clip(recording(2)));
+    await voices.update("Ada", { language: "en" });
+    await voices.resolve({ voice: "Ada" });
+    expect(await voices.delete("nobody")).toBe(false);
+    expect(changes).toHaveLength(2);
+    await voices.delete("Ada");
+    expect(changes).toHaveLength(3);
+    stop();
+    await voices.upload(form("Ada"), clip(recording(2)));
+    expect(changes).toHaveLength(3);
   });
 });
 

@@ -69,6 +69,7 @@ export class VoiceLibrary {
   readonly #references: SharedCache<EncodedReference>;
   /** By id of the uploaded voice. */
   readonly #uploaded: SharedCache<VoiceCodes>;
+  readonly #watchers = new Set<() => void>();
 
   constructor(parts: VoiceLibraryParts) {
     const { model, store, encoder, source, prompts } = parts;
@@ -93,6 +94,12 @@ export class VoiceLibrary {
     };
   }
 
+  /** Calls back after each change of the uploaded voices that came through here; returns what ends that. */
+  onChange(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
   async list(): Promise<VoiceCatalogue> {
     const voices = await this.#store.list();
     return voiceCatalogue(this.#presets.list(), voices.map(uploadedVoice));
@@ -110,8 +117,8 @@ export class VoiceLibrary {
 
   /**
    * Finds or makes the voice that a request asks for.
-   * @throws ApiError `invalid_voice`, `invalid_reference`, `reference_unreachable`, `not_implemented`, `overloaded` or
-   * `engine_dead`; the signal's reason
+   * @throws ApiError `invalid_voice`, `invalid_reference`, `reference_unreachable`, `not_implemented`, `overloaded`,
+   * `voices_unavailable` or `engine_dead`; the signal's reason
    */
   async resolve(choice: VoiceChoice, signal?: AbortSignal): Promise<ResolvedVoice> {
     signal?.throwIfAborted();
@@ -121,7 +128,7 @@ export class VoiceLibrary {
     }
     if (choice.refAudio !== undefined) return this.#fromReference(choice.refAudio, signal);
     if (voice !== undefined && isPromptId(voice)) {
-      return fromPrompt(this.#prompts.get(voice, "voice"));
+      return fromPrompt(await this.#prompts.get(voice, "voice"));
     }
     return this.#presets.resolve(voice) ?? this.#fromStore(voice ?? "", signal);
   }
@@ -164,6 +171,7 @@ export class VoiceLibrary {
       codes,
       codesKey: this.#encoder.key,
     });
+    this.#changed();
     return uploadedVoice(stored);
   }
 
@@ -176,13 +184,16 @@ export class VoiceLibrary {
     const { id } = await this.#stored(nameOrId);
     const name = edit.name && checkNewName(edit.name, this.#presets.keys, this.#limits);
     const stored = await this.#store.update(id, name === undefined ? edit : { ...edit, name });
+    this.#changed();
     return { kind: "uploaded", ...uploadedVoice(stored) };
   }
 
   /** Deletes an uploaded voice; false if there is none. Presets cannot be deleted. */
   async delete(nameOrId: string): Promise<boolean> {
     if (this.#presets.keys.has(voiceKey(nameOrId))) return false;
-    return (await this.#store.delete(nameOrId)) !== undefined;
+    const isDeleted = (await this.#store.delete(nameOrId)) !== undefined;
+    if (isDeleted) this.#changed();
+    return isDeleted;
   }
 
   /**
@@ -205,9 +216,9 @@ export class VoiceLibrary {
     const content = await this.#source.read(request.ref_audio, signal);
     const reference =
       content.kind === "prompt"
-        ? this.#prompts.get(content.id, "ref_audio").reference
+        ? (await this.#prompts.get(content.id, "ref_audio")).reference
         : await this.#encode(content.bytes, "ref_audio", signal);
-    const { id, expiresAt } = this.#prompts.create(reference, {
+    const { id, expiresAt } = await this.#prompts.create(reference, {
       ...(request.name === undefined ? {} : { name: request.name }),
       ...(request.ref_text === undefined ? {} : { refText: request.ref_text }),
     });
@@ -236,7 +247,9 @@ export class VoiceLibrary {
 
   async #fromReference(reference: string, signal?: AbortSignal): Promise<ResolvedVoice> {
     const content = await this.#source.read(reference, signal);
-    if (content.kind === "prompt") return fromPrompt(this.#prompts.get(content.id, "ref_audio"));
+    if (content.kind === "prompt") {
+      return fromPrompt(await this.#prompts.get(content.id, "ref_audio"));
+    }
     const { codes } = await this.#encode(content.bytes, "ref_audio", signal);
     return { kind: "reference", prompt: { kind: "clone", codes }, name: null };
   }
@@ -244,14 +257,24 @@ export class VoiceLibrary {
   async #fromStore(nameOrId: string, signal?: AbortSignal): Promise<ResolvedVoice> {
     try {
       const voice = await this.#stored(nameOrId);
-      const load = (shared: AbortSignal) => this.#codesOf(voice, shared);
-      const codes = await this.#uploaded.get(voice.id, load, signal);
-      return { kind: "uploaded", prompt: { kind: "clone", codes }, name: voice.name };
+      try {
+        return await this.#ready(voice, signal);
+      } catch (error) {
+        // Replaced between the two looks at the store: then the one that took its place.
+        const newer = isGone(error) ? await this.#stored(nameOrId) : voice;
+        if (newer.id === voice.id) throw error;
+        return await this.#ready(newer, signal);
+      }
     } catch (error) {
-      // Never there, or deleted between the two looks at the store.
-      const isGone = error instanceof ApiError && error.code === "voice_not_found";
-      throw isGone ? await this.#unknown(nameOrId) : error;
+      // Never there, or deleted between the two looks.
+      throw isGone(error) ? await this.#unknown(nameOrId) : error;
     }
+  }
+
+  async #ready(voice: StoredVoice, signal?: AbortSignal): Promise<ResolvedVoice> {
+    const load = (shared: AbortSignal) => this.#codesOf(voice, shared);
+    const codes = await this.#uploaded.get(voice.id, load, signal);
+    return { kind: "uploaded", prompt: { kind: "clone", codes }, name: voice.name };
   }
 
   /** Codes of an uploaded voice; made again if the model is another one than at the time of the upload. */
@@ -276,6 +299,10 @@ export class VoiceLibrary {
     }
   }
 
+  #changed(): void {
+    for (const watcher of this.#watchers) watcher();
+  }
+
   async #unknown(voice: string): Promise<ApiError> {
     const { voices } = await this.list();
     const names = voices.slice(0, NAMES_IN_MESSAGES).join(", ") || "none";
@@ -285,6 +312,10 @@ export class VoiceLibrary {
     const message = `Invalid voice: unknown voice '${shown}' for ${family}. Available: ${names}${rest}`;
     return new ApiError("invalid_voice", message, { param: "voice" });
   }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "voice_not_found";
 }
 
 function fromPrompt({ reference, name }: StoredPrompt): ResolvedVoice {

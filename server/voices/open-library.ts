@@ -35,16 +35,17 @@ export async function openVoiceLibrary(options: VoiceLibraryOptions): Promise<Vo
       ? await FileVoiceStore.open(options.store, { maxVoices: limits.max_uploaded_voices, log })
       : options.store;
   const fingerprint = await codecFingerprint(join(model.folder, "codec"));
+  const encoder = new ReferenceEncoder(engine, model, fingerprint);
   return new VoiceLibrary({
     model,
     store,
-    encoder: new ReferenceEncoder(engine, model, fingerprint),
+    encoder,
     source: new ReferenceSource({
       fetch: options.fetch ?? {},
       localFolder: options.localFolder,
       inlineBytes: limits.inline_reference_bytes,
     }),
-    prompts: new VoicePrompts(options.prompts),
+    prompts: new VoicePrompts({ ...options.prompts, codesKey: encoder.key }),
     limits,
     ...(cache === undefined ? {} : { cache }),
   });

@@ -1,6 +1,6 @@
 /**
- * What a place for uploaded voices has to offer; contracts only. The server keeps voices in a folder (file-store.ts); a
- * store in an object service can stand behind the same interface.
+ * What a place for uploaded voices has to offer; contracts only. The server keeps voices in a folder (file-store.ts) or,
+ * where several servers share them, in an object service (s3-store.ts).
  */
 import type { VoiceCodes } from "../models/types.ts";
 import type { VoiceEdit } from "../protocol/voice-upload.ts";
@@ -44,7 +44,10 @@ export interface VoiceDraft extends Omit<StoredVoice, "id" | "createdAt" | "file
   readonly codesKey: CodesKey;
 }
 
-/** Names are compared by `voiceKey`; where a name or an id is asked for, the name is tried first. */
+/**
+ * Names are compared by `voiceKey`; where a name or an id is asked for, the name is tried first. Everything may fail with
+ * an ApiError `voices_unavailable` where the voices are kept elsewhere.
+ */
 export interface VoiceStore {
   /** All voices, the oldest first. */
   list(): Promise<readonly StoredVoice[]>;

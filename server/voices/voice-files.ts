@@ -1,10 +1,8 @@
 /**
- * What lies in the folder of one voice, and its forms on disk: `voice.json` (what is known of it), `sample` (the
+ * What is kept of one voice, and its forms in a store: `voice.json` (what is known of it), `sample` (the
  * recording as it was uploaded) and one `codes-*.json` for each way in which it was encoded. Files are not trusted:
  * whatever does not fit is refused with a sentence.
  */
-import { readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
 import { z } from "zod";
 import type { VoiceCodes } from "../models/types.ts";
 import { type CodesKey, sha256 } from "./encode-reference.ts";
@@ -61,20 +59,19 @@ export function formatDetails({ voice, replaces }: VoiceDetails): string {
 }
 
 /**
- * Reads what is known of a voice and checks that its recording is there in full length.
- * @throws Error with a sentence for the log; the error of the file system if files are missing
+ * What `voice.json` says, where the recording that lies beside it has `sampleBytes` bytes.
+ * @throws Error with a sentence for the log
  */
-export async function readDetails(folder: string, id: string): Promise<VoiceDetails> {
-  const parsed = Details.safeParse(parseJson(await readFile(join(folder, DETAILS_FILE), "utf8")));
+export function parseDetails(text: string, id: string, sampleBytes: number): VoiceDetails {
+  const parsed = Details.safeParse(parseJson(text));
   if (!parsed.success) {
     const field = parsed.error.issues[0]?.path.join(".") || "its content";
     throw new Error(`${DETAILS_FILE} is damaged: ${field} does not fit`);
   }
   const { format: _, replaces, ...voice } = parsed.data;
   if (voice.id !== id) throw new Error(`${DETAILS_FILE} belongs to another voice`);
-  const { size } = await stat(join(folder, SAMPLE_FILE));
-  if (size !== voice.fileSize) {
-    throw new Error(`its recording has ${size} bytes instead of ${voice.fileSize}`);
+  if (sampleBytes !== voice.fileSize) {
+    throw new Error(`its recording has ${sampleBytes} bytes instead of ${voice.fileSize}`);
   }
   return { voice, replaces };
 }

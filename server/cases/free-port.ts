@@ -1,0 +1,13 @@
+/** Ports for programs that cannot choose one themselves. */
+
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+
+/** A port of this machine that nobody listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
