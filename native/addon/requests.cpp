@@ -93,6 +93,7 @@ GenerateRequest read_generate_options(const Napi::Value& value) {
   request.sampling = read_sampling(options.get("sampling"));
   request.max_frames = options.integer("maxFrames", request.max_frames, 1, 1 << 20);
   request.buffer_frames = options.integer("bufferFrames", request.buffer_frames, 1, 1 << 20);
+  request.channels = options.integer("channels", request.channels, 0, 2);
   request.lead_ms = options.number("leadMs", request.lead_ms);
   request.reserve_ms = options.number("reserveMs", request.reserve_ms);
   request.chunks = read_chunks(options.get("chunks"));

@@ -86,6 +86,7 @@ void check_request(const GenerateRequest& request, const Backend& backend) {
   validate(request.sampling, config.n_vq);
   require_between("max_frames", request.max_frames, 1, config.max_positions);
   require_between("buffer_frames", request.buffer_frames, 1, kMost);
+  if (request.want_audio) require_between("channels", request.channels, 0, backend.codec->config().channels);
   check_ms("lead_ms", request.lead_ms);
   check_ms("reserve_ms", request.reserve_ms);
   check_chunks(request.chunks);

@@ -48,6 +48,7 @@ struct GenerateRequest {
   ChunkPolicy chunks;
   bool want_codes = false;  // deliver codes with each chunk
   bool want_audio = true;   // false: codes only, no codec work
+  int channels = 0;         // of the audio handed out: 1 is the mean of two, 0 is what the codec makes
   bool ignore_stop = false;  // speak max_frames whatever the model decides (load tests)
 };
 
@@ -75,7 +76,7 @@ struct Event {
   Kind kind = Kind::kChunk;
   RequestId id = 0;
   // kChunk, kDecoded
-  std::vector<float> pcm;      // [samples][channels], interleaved
+  std::vector<float> pcm;      // [samples][channels], interleaved; as many channels as were asked for
   std::vector<int32_t> codes;  // [frames][codebooks drawn]; kEncoded: [frames][n_codebooks]
   int first_frame = 0, frames = 0;
   // kDone (the last event of every request, exactly once: generate, encode and decode)

@@ -10,6 +10,13 @@ namespace {
 
 // Prompts and recordings are put off for so many ticks at most.
 constexpr int kMostPutOff = 3;
+// Interleaved stereo to the mean of both, in place.
+void mix_to_mono(std::vector<float>& pcm) {
+  const size_t samples = pcm.size() / 2;
+  for (size_t i = 0; i < samples; ++i) pcm[i] = (pcm[2 * i] + pcm[2 * i + 1]) * 0.5f;
+  pcm.resize(samples);
+}
+
 // A listener notices a longer silence.
 constexpr double kUnderrunMs = 100;
 
@@ -306,6 +313,9 @@ double Scheduler::audio_ms(int frames) const {
 
 void Scheduler::hand_out(Sequence& sequence, std::vector<Event>& events) {
   events.push_back(sequence.chunker.take(sequence.id));
+  if (sequence.decoder && sequence.request.channels == 1 && backend_.codec->config().channels == 2) {
+    mix_to_mono(events.back().pcm);
+  }
   sequence.delivered += events.back().frames;
   const Time now = Clock::now();
   if (sequence.decoder) {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "model/safetensors.h"
+#include "model/tensor.h"
 
 namespace sonant {
 namespace {
@@ -81,10 +81,6 @@ void f16_to_f32(const std::byte* in, size_t n, float* out) {
     const uint32_t special = (half & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u;  // infinity and NaN
     out[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | special | ((half & 0x8000u) << 16));
   }
-}
-
-void i32_to_f32(const std::byte* in, size_t n, float* out) {
-  for (size_t i = 0; i < n; ++i) out[i] = static_cast<float>(load<int32_t>(in + 4 * i));
 }
 
 void i8_to_f32(const std::byte* in, const std::byte* scales, size_t n, float* out) {

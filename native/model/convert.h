@@ -9,7 +9,6 @@ namespace sonant {
 // `in` holds `n` values; `out` takes n floats.
 void bf16_to_f32(const std::byte* in, size_t n, float* out);
 void f16_to_f32(const std::byte* in, size_t n, float* out);
-void i32_to_f32(const std::byte* in, size_t n, float* out);
 // One row of int8 values with one fp32 scale for each started group of kInt8Group columns.
 void i8_to_f32(const std::byte* in, const std::byte* scales, size_t n, float* out);
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "model/error.h"
+#include "model/utf8.h"
 
 namespace sonant {
 
@@ -223,17 +224,8 @@ class JsonParser {
 
   // One multi-byte character, checked to be the shortest form of a valid code point.
   void utf8(std::string& out) {
-    const auto lead = static_cast<unsigned char>(text_[at_]);
-    const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || text_.size() - at_ < length) fail("bytes that are not UTF-8");
-    unsigned code = lead & (0xffu >> (length + 1));
-    for (size_t i = 1; i < length; ++i) {
-      const auto byte = static_cast<unsigned char>(text_[at_ + i]);
-      if ((byte & 0xc0) != 0x80) fail("bytes that are not UTF-8");
-      code = (code << 6) | (byte & 0x3f);
-    }
-    const unsigned least = length == 4 ? 0x10000 : length == 3 ? 0x800 : 0x80;
-    if (code < least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) fail("bytes that are not UTF-8");
+    const size_t length = utf8_character(text_.substr(at_));
+    if (length == 0) fail("bytes that are not UTF-8");
     out.append(text_.substr(at_, length));
     at_ += length;
   }

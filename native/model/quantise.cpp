@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <numbers>
 
 #include "model/convert.h"
 #include "model/error.h"
+#include "model/rewrite.h"
 #include "model/safetensors_writer.h"
 
 namespace sonant {
@@ -30,22 +30,6 @@ Int8Matrix to_int8(const std::vector<float>& matrix, int64_t rows, int64_t cols)
     f32_to_i8(matrix.data() + r * cols, static_cast<size_t>(cols), out.values.data() + r * cols, out.scales.data() + r * groups_of(cols));
   }
   return out;
-}
-
-bool is_tied_head(const std::string& name, const Checkpoint& file) {
-  if (name == "text_lm_head.weight") return file.has("transformer.wte.weight");
-  const std::string heads = "audio_lm_heads.";
-  return name.rfind(heads, 0) == 0 && file.has("audio_embeddings." + name.substr(heads.size()));
-}
-
-bool becomes_int8(const Tensor& tensor) {
-  return is_quantisable(tensor.name) && tensor.shape.size() == 2 && tensor.dtype != DType::kI8 && tensor.dtype != DType::kI32;
-}
-
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw Error("engine_failed", "The folder " + folder + " cannot be made: " + error.message() + ".");
 }
 
 // Normal values that depend on seed and name alone: hashed key, splitmix64 words, Box-Muller.
@@ -118,61 +102,8 @@ void make_talkative(std::vector<float>& bias, const std::vector<float>& embeddin
 
 }  // namespace
 
-void copy_companions(const std::string& in_folder, const std::string& out_folder) {
-  namespace fs = std::filesystem;
-  constexpr std::uintmax_t kLargest = 16u << 20;
-  std::error_code error;
-  for (const fs::directory_entry& file : fs::directory_iterator(in_folder, error)) {
-    const std::string name = file.path().filename().string();
-    const std::string kind = file.path().extension().string();
-    const bool weights = kind == ".safetensors" || kind == ".bin" || name == "model.safetensors.index.json";
-    if (weights || kind == ".py" || name.front() == '.' || !file.is_regular_file(error) || file.file_size(error) > kLargest) continue;
-    const fs::path target = fs::path(out_folder) / name;
-    // A copy of a read-only file would be read-only and could not be replaced the next time.
-    fs::remove(target, error);
-    fs::copy_file(file.path(), target, fs::copy_options::overwrite_existing, error);
-    if (error) throw Error("engine_failed", "The file " + file.path().string() + " cannot be copied: " + error.message() + ".");
-  }
-  if (error) throw Error("model_missing", "The folder " + in_folder + " cannot be read: " + error.message() + ".");
-}
-
 void quantise_checkpoint(const std::string& in_folder, const std::string& out_folder, const std::function<bool(const std::string& name)>& keep) {
-  namespace fs = std::filesystem;
-  const auto file = Checkpoint::open(in_folder);
-  make_folder(out_folder);
-  std::error_code error;
-  if (fs::equivalent(in_folder, out_folder, error)) throw Error("bad_request", "The quantised checkpoint needs a folder of its own.");
-
-  // Scales come right behind their matrix, so that one pass over the data is enough.
-  struct Item {
-    const Tensor* tensor;
-    bool quantise;
-  };
-  std::vector<Item> items;
-  std::vector<TensorSpec> specs;
-  for (const auto& [name, tensor] : file->tensors()) {
-    if (is_tied_head(name, *file)) continue;
-    const bool quantise = becomes_int8(tensor) && !keep(name);
-    items.push_back({&tensor, quantise});
-    specs.push_back({name, quantise ? DType::kI8 : tensor.dtype, tensor.shape});
-    if (quantise) specs.push_back({name + ".scale", DType::kF32, {tensor.rows(), groups_of(tensor.cols())}});
-  }
-  SafetensorsWriter writer(out_folder + "/model.safetensors", specs);
-  for (const Item& item : items) {
-    const Tensor& tensor = *item.tensor;
-    if (item.quantise) {
-      std::vector<float> matrix(static_cast<size_t>(tensor.count()));
-      read_f32(tensor, matrix.data());
-      const Int8Matrix int8 = to_int8(matrix, tensor.rows(), tensor.cols());
-      writer.write(int8.values.data(), int8.values.size());
-      writer.write(int8.scales.data(), int8.scales.size() * sizeof(float));
-    } else {
-      writer.write(tensor.data, tensor.bytes);
-    }
-    file->release(tensor);
-  }
-  writer.finish();
-  copy_companions(in_folder, out_folder);
+  rewrite_checkpoint(in_folder, out_folder, StoredAs::kInt8, keep);
 }
 
 void random_checkpoint(const std::vector<TableEntry>& table, RandomDType dtype, uint64_t seed, const std::string& path, const LmConfig* talkative) {

@@ -12,11 +12,7 @@
 
 namespace sonant {
 
-// Copies the checkpoint in `in_folder` to `out_folder` with its matrices (see is_quantisable) as
-// I8 with a `.scale` companion, scales chosen for the least squared error. Everything else, and
-// every tensor for which `keep` says true, is stored as it was. Tied heads are dropped, since
-// readers never look at them. Small files beside the weights (config, tokenizer) are copied.
-// Throws Error as Checkpoint::open does, and Error("engine_failed") when writing fails.
+// The int8 form of a checkpoint: rewrite_checkpoint with StoredAs::kInt8.
 void quantise_checkpoint(const std::string& in_folder, const std::string& out_folder,
                          const std::function<bool(const std::string& name)>& keep);
 
@@ -27,8 +23,5 @@ enum class RandomDType { kF32, kBf16, kInt8 };
 // the bias in front of the decision whether to go on what makes it go on until it is cut.
 void random_checkpoint(const std::vector<TableEntry>& table, RandomDType dtype, uint64_t seed, const std::string& path,
                        const LmConfig* talkative = nullptr);
-
-// Copies the files beside the weights: what a checkpoint folder holds besides its tensors.
-void copy_companions(const std::string& in_folder, const std::string& out_folder);
 
 }  // namespace sonant

@@ -77,16 +77,31 @@ void SafetensorsWriter::put(const void* data, size_t bytes) {
   if (bytes != 0 && std::fwrite(data, 1, bytes, file_) != bytes) fail("cannot be written");
 }
 
-void SafetensorsWriter::write(const void* data, size_t bytes) {
+uint64_t SafetensorsWriter::next_bytes() const {
   if (next_ == tensors_.size()) throw Error("engine_failed", "More tensors were written than the header of " + path_ + " names.");
-  const TensorSpec& tensor = tensors_[next_];
-  uint64_t expected = 0;
-  checked_bytes(tensor.shape, dtype_size(tensor.dtype), expected);
-  if (bytes != expected) {
-    throw Error("engine_failed", "The tensor " + tensor.name + " takes " + std::to_string(expected) + " bytes but " +
+  uint64_t bytes = 0;
+  checked_bytes(tensors_[next_].shape, dtype_size(tensors_[next_].dtype), bytes);
+  return bytes;
+}
+
+void SafetensorsWriter::write(const void* data, size_t bytes) {
+  const uint64_t expected = next_bytes();
+  if (bytes != expected || written_ != 0) {
+    throw Error("engine_failed", "The tensor " + tensors_[next_].name + " takes " + std::to_string(expected) + " bytes but " +
                                      std::to_string(bytes) + " were given.");
   }
+  write_part(data, bytes);
+}
+
+void SafetensorsWriter::write_part(const void* data, size_t bytes) {
+  const uint64_t expected = next_bytes();
+  if (bytes > expected - written_) {
+    throw Error("engine_failed", "The tensor " + tensors_[next_].name + " takes " + std::to_string(expected) + " bytes but more were given.");
+  }
   put(data, bytes);
+  written_ += bytes;
+  if (written_ != expected) return;
+  written_ = 0;
   ++next_;
 }
 

@@ -28,17 +28,22 @@ class SafetensorsWriter {
 
   // The data of the next tensor, whole, in the order given to the constructor.
   void write(const void* data, size_t bytes);
+  // The same in parts of any size that end where the tensor ends.
+  void write_part(const void* data, size_t bytes);
   // Makes the file appear. All tensors must have been written.
   void finish();
 
  private:
   [[noreturn]] void fail(const std::string& doing) const;
   void put(const void* data, size_t bytes);
+  // Bytes that the next tensor takes in all.
+  uint64_t next_bytes() const;
 
   std::string path_;
   std::string temporary_;
   std::vector<TensorSpec> tensors_;
   size_t next_ = 0;
+  uint64_t written_ = 0;  // bytes of the next tensor that are there
   std::FILE* file_ = nullptr;
 };
 

@@ -24,8 +24,8 @@ const Tensor& find(const Checkpoint& file, Names names) {
 Tensor weight(const Checkpoint& file, Names names, std::initializer_list<int64_t> shape) {
   const Tensor& found = find(file, names);
   const Tensor& tensor = file.get(found.name, std::vector<int64_t>(shape));
-  if (tensor.dtype == DType::kI32) {
-    throw Error("model_invalid", "The tensor \"" + tensor.name + "\" holds I32 values where weights must be F32, F16, BF16 or I8.");
+  if (!is_float(tensor.dtype) && tensor.dtype != DType::kI8) {
+    throw Error("model_invalid", "The tensor \"" + tensor.name + "\" holds " + dtype_name(tensor.dtype) + " values where weights must be F32, F16, BF16 or I8.");
   }
   return tensor;
 }

@@ -93,6 +93,22 @@ TEST(engine_delivers_what_was_asked_for) {
   CHECK_EQUAL(fewer.pcm.size(), 5u * 160);
 }
 
+TEST(engine_mixes_to_one_channel_where_it_is_asked_for) {
+  Rig rig;
+  GenerateRequest stereo = request(3, 6, 4), mono = stereo;
+  mono.channels = 1;
+  const Heard two = rig.run(stereo), one = rig.run(mono);
+  CHECK_EQUAL(one.frames, two.frames);
+  CHECK_EQUAL(one.pcm.size() * 2, two.pcm.size());
+  bool equal = true;
+  for (size_t i = 0; i < one.pcm.size(); ++i) {
+    equal &= one.pcm[i] == static_cast<float>((static_cast<double>(two.pcm[2 * i]) + two.pcm[2 * i + 1]) / 2);
+  }
+  CHECK(equal);
+  mono.channels = 3;
+  CHECK_THROWS_SAYING(rig.engine->generate(mono), "bad_request", "channels");
+}
+
 TEST(engine_results_do_not_depend_on_company) {
   std::vector<GenerateRequest> requests;
   for (int i = 0; i < 16; ++i) requests.push_back(voiced(i % 3, 30 + i % 3, 3 + i, 10 + 2 * i, 100u + i));

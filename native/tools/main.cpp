@@ -15,6 +15,7 @@
 #include "model/error.h"
 #include "model/json.h"
 #include "model/quantise.h"
+#include "model/rewrite.h"
 #include "model/weights.h"
 
 namespace {
@@ -25,6 +26,9 @@ namespace fs = std::filesystem;
 constexpr const char* kUsage =
     "Usage:\n"
     "  sonant_model quantise IN OUT [--only lm|codec]      int8 form of a checkpoint\n"
+    "  sonant_model convert IN OUT [--dtype keep|bf16|f32|int8]\n"
+    "                                                      one model.safetensors of any checkpoint that can be read, or of\n"
+    "                                                      one file of weights; --dtype: the type of its numbers\n"
     "  sonant_model random CONFIG_FOLDER OUT [--dtype bf16|f32|int8] [--seed N] [--talkative]\n"
     "                                                      random weights for the sizes of a config; --talkative:\n"
     "                                                      a language model that goes on until it is cut\n"
@@ -103,6 +107,28 @@ void quantise(const Arguments& arguments) {
   }
 }
 
+void convert(const Arguments& arguments) {
+  const std::map<std::string, StoredAs> types{{"keep", StoredAs::kKeep}, {"bf16", StoredAs::kBf16}, {"f32", StoredAs::kF32}, {"int8", StoredAs::kInt8}};
+  const std::string name = arguments.option("--dtype", "keep");
+  const auto type = types.find(name);
+  if (type == types.end()) throw Error("bad_request", "--dtype must be keep, bf16, f32 or int8, not \"" + name + "\".");
+  const std::string& in = word(arguments, 0, "The folder or file IN");
+  const std::string& out = word(arguments, 1, "The folder OUT");
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const char* part : {"/lm", "/codec"}) {
+    if (fs::is_directory(in + part)) all.emplace_back(in + part, out + part);
+  }
+  if (all.empty()) all.emplace_back(in, out);
+  for (const auto& [from, to] : all) {
+    const std::string path = to + "/model.safetensors";
+    if (fs::exists(path)) throw Error("bad_request", "The file " + path + " is already there; name a new folder.");
+  }
+  for (const auto& [from, to] : all) {
+    rewrite_checkpoint(from, to, type->second, [](const std::string&) { return false; });
+    std::printf("%s: %zu tensors, %.1f MB\n", to.c_str(), Checkpoint::open(to)->tensors().size(), megabytes(to));
+  }
+}
+
 void random_weights(const Arguments& arguments) {
   const std::map<std::string, RandomDType> dtypes{{"bf16", RandomDType::kBf16}, {"f32", RandomDType::kF32}, {"int8", RandomDType::kInt8}};
   const auto dtype = dtypes.find(arguments.option("--dtype", "bf16"));
@@ -177,6 +203,8 @@ int run(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "quantise") {
     quantise(parse_arguments(argc, argv, {"--only"}, {}));
+  } else if (command == "convert") {
+    convert(parse_arguments(argc, argv, {"--dtype"}, {}));
   } else if (command == "random") {
     random_weights(parse_arguments(argc, argv, {"--dtype", "--seed"}, {"--talkative"}));
   } else if (command == "info") {

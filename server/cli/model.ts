@@ -6,18 +6,22 @@
  *                            noise for as long as its text allows
  *   quantise IN OUT          the int8 form of a model folder (language model only; the codec stays)
  *   info FOLDER              what a model folder holds
+ *   pull moss-tts-nano       fetches the official model (model-pull.ts)
+ *   list, verify, remove     what models are here, whether they are whole, and how one is got rid of (model-care.ts)
  */
 
 import { existsSync } from "node:fs";
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { CARE_USAGE, listCommand, removeCommand, verifyCommand } from "./model-care.ts";
+import { PULL_USAGE, pullCommand } from "./model-pull.ts";
 import { ROOT, runTool, usage } from "./native-tool.ts";
 
 const USAGE = `
 npm run model -- random moss-tts-nano [-o FOLDER] [--dtype bf16|f32|int8] [--seed N]
 npm run model -- quantise IN OUT
-npm run model -- info FOLDER`;
+npm run model -- info FOLDER${PULL_USAGE}${CARE_USAGE}`;
 
 const SHAPES = join(ROOT, "native/shapes");
 const STARTER = join(ROOT, "native/models/starter");
@@ -89,4 +93,8 @@ const [command, ...args] = process.argv.slice(2);
 if (command === "random") await random(args);
 else if (command === "quantise") await quantise(args);
 else if (command === "info") await info(args);
+else if (command === "pull") await pullCommand(args);
+else if (command === "list") await listCommand(args);
+else if (command === "verify") await verifyCommand(args);
+else if (command === "remove") await removeCommand(args);
 else usage(USAGE);

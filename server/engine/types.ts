@@ -51,6 +51,8 @@ export interface GenerateOptions {
   readonly wantCodes?: boolean;
   /** False: codes only; nothing is decoded. */
   readonly wantAudio?: boolean;
+  /** Of the audio: 1 is the mean of two; absent: what the codec makes. */
+  readonly channels?: 1 | 2;
 }
 
 export interface AudioChunk {

@@ -3,6 +3,7 @@
  * event loop, paused by slow readers like the real one, and faults on demand. Everything that it was asked is kept.
  */
 import { setImmediate as turn } from "node:timers/promises";
+import { convertChannels } from "../audio/convert.ts";
 import { NO_STATS } from "../engine/delivery.ts";
 import { Engine } from "../engine/engine.ts";
 import { EngineError } from "../engine/errors.ts";
@@ -124,7 +125,9 @@ export class ToneEngine implements NativeEngine {
       }
       if (!isWanted()) break;
       const firstFrame = generation.made++;
-      onEvent({ kind: "chunk", frames: 1, firstFrame, pcm: tone(options, firstFrame) });
+      const stereo = tone(options, firstFrame);
+      const pcm = options.channels === 1 ? convertChannels(stereo, 2, 1) : stereo;
+      onEvent({ kind: "chunk", frames: 1, firstFrame, pcm });
     }
     this.live -= 1;
     const reason = !isWanted() ? "cancelled" : frames === cap ? "length" : "stop";

@@ -176,7 +176,10 @@ export class Unit {
     });
     const { silenceMs, pauseBeforeMs } = segment;
     const isUsual = silenceMs === undefined && this.request.index > 0;
-    this.#audio = new UnitAudio(model.audio, settings, isUsual ? pauseBeforeMs : 0, silenceMs);
+    // One channel out of two is made where it costs least: in the engine.
+    const channels = Math.min(model.audio.channels, settings.channels) as 1 | 2;
+    const made = { ...model.audio, channels };
+    this.#audio = new UnitAudio(made, settings, isUsual ? pauseBeforeMs : 0, silenceMs);
     const wishedAt = this.#studio.now();
     this.#ticket = this.#studio.admit(claim, onPlace);
     if (!(await this.#ticket.granted) || this.#isCancelled) return undefined;
@@ -189,6 +192,7 @@ export class Unit {
       prefixRows: plan.prefixRows,
       textRows: plan.textRows,
       maxFrames: plan.maxFrames,
+      channels,
       leadMs: Math.min(leadMs, NOBODY_WAITS_MS),
       reserveMs: (this.#planner.mostHeldFrames * 1000) / model.audio.framesPerSecond,
       sampling: {
