@@ -14,7 +14,7 @@ import {
   watchLayoutShift,
 } from "./playground-page.ts";
 
-const PAGES = ["/", "/voices", "/api", "/status"];
+const PAGES = ["/", "/voices", "/stress", "/api", "/status"];
 /** Compressed bytes of scripts that the playground may load before it can be used. */
 const SCRIPT_BUDGET = 250 * 1024;
 

@@ -2,6 +2,7 @@
 export const PAGES = [
   { href: "/", name: "playground" },
   { href: "/voices", name: "voices" },
+  { href: "/stress", name: "stress" },
   { href: "/api", name: "api" },
   { href: "/status", name: "status" },
 ] as const;

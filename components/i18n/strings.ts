@@ -6,12 +6,14 @@ import { common as enCommon } from "./en/common.ts";
 import { playground as enPlayground } from "./en/playground.ts";
 import { reference as enReference } from "./en/reference.ts";
 import { status as enStatus } from "./en/status.ts";
+import { stress as enStress } from "./en/stress.ts";
 import { troubles as enTroubles } from "./en/troubles.ts";
 import { voices as enVoices } from "./en/voices.ts";
 import { common as jaCommon } from "./ja/common.ts";
 import { playground as jaPlayground } from "./ja/playground.ts";
 import { reference as jaReference } from "./ja/reference.ts";
 import { status as jaStatus } from "./ja/status.ts";
+import { stress as jaStress } from "./ja/stress.ts";
 import { troubles as jaTroubles } from "./ja/troubles.ts";
 import { voices as jaVoices } from "./ja/voices.ts";
 import type { Locale } from "./locales.ts";
@@ -19,6 +21,7 @@ import { common as zhCommon } from "./zh/common.ts";
 import { playground as zhPlayground } from "./zh/playground.ts";
 import { reference as zhReference } from "./zh/reference.ts";
 import { status as zhStatus } from "./zh/status.ts";
+import { stress as zhStress } from "./zh/stress.ts";
 import { troubles as zhTroubles } from "./zh/troubles.ts";
 import { voices as zhVoices } from "./zh/voices.ts";
 
@@ -28,6 +31,7 @@ const en = {
   voices: enVoices,
   reference: enReference,
   status: enStatus,
+  stress: enStress,
   troubles: enTroubles,
 };
 
@@ -41,6 +45,7 @@ export const STRINGS: Readonly<Record<Locale, Strings>> = {
     voices: zhVoices,
     reference: zhReference,
     status: zhStatus,
+    stress: zhStress,
     troubles: zhTroubles,
   },
   ja: {
@@ -49,6 +54,7 @@ export const STRINGS: Readonly<Record<Locale, Strings>> = {
     voices: jaVoices,
     reference: jaReference,
     status: jaStatus,
+    stress: jaStress,
     troubles: jaTroubles,
   },
 };

@@ -7,6 +7,7 @@ export const common = {
     label: "Pages",
     playground: "Playground",
     voices: "Voices",
+    stress: "Stress",
     api: "API",
     status: "Status",
   },

@@ -9,6 +9,7 @@ export const common: typeof English = {
     label: "ページ",
     playground: "プレイグラウンド",
     voices: "ボイス",
+    stress: "負荷",
     api: "API",
     status: "ステータス",
   },

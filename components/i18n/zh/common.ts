@@ -5,7 +5,14 @@ export const common: typeof English = {
   product: "Sonant",
   tagline: "语音试听台与流式语音服务器",
   skip: "跳到正文",
-  nav: { label: "页面", playground: "试听台", voices: "音色", api: "API", status: "状态" },
+  nav: {
+    label: "页面",
+    playground: "试听台",
+    voices: "音色",
+    stress: "压力",
+    api: "API",
+    status: "状态",
+  },
   theme: { label: "主题", system: "跟随系统", light: "浅色", dark: "深色" },
   language: "语言",
   help: {
