@@ -63,9 +63,10 @@ it("prints its configuration without its secrets, drains on SIGTERM, and ends we
   const { device } = (await health.json()) as { device: string };
   expect(["cpu", "cuda:0"]).toContain(device);
   expect(lines.join("\n")).toContain(`The engine is ready on ${device.split(":")[0]}: `);
-  // So has the number of those who are spoken to at once.
+  // So has the number of those who are spoken to at once: what was measured, up to what suits the device.
   const { capacity } = (await (await fetch(`${url}/ready`)).json()) as { capacity: number };
-  expect(capacity).toBe(device === "cpu" ? 8 : 512);
+  expect(capacity).toBeGreaterThan(0);
+  expect(capacity).toBeLessThanOrEqual(device === "cpu" ? 32 : 512);
   expect((await fetch(url)).status).toBe(404);
 
   const answer = await speak(url, LONG);

@@ -177,6 +177,8 @@ function deployFile(voices: string, { settings = {} }: ServerOptions): Record<st
     model: join(ROOT, "native/models/starter"),
     served_model_names: ["sonant-starter"],
     voices: { directory: voices },
+    // As many as that, however busy the machine is: cases fill all places and count who is refused.
+    stages: [{ stage_id: 0, max_num_seqs: 8, realtime_share: 0, max_queue_wait_s: 600 }],
     server: { port: 0 },
   };
   for (const [key, value] of Object.entries(settings)) {

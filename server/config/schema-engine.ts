@@ -86,7 +86,7 @@ export const frameStage = z.strictObject({
     .max(1024)
     .default(0)
     .describe(
-      "Requests that are spoken side by side, on all devices together; 0: 512 on each GPU, 8 on a processor, or 4 of a large model",
+      "Requests that are spoken side by side, on all devices together; 0: 512 on each GPU, 32 on a processor, or 16 of a large model",
     ),
   max_queue: z
     .int()

@@ -17,7 +17,7 @@ const TEXTS = ["Yes, at noon.", "Thank you, good night.", "The soup is cold.", "
 let server: LiveServer;
 beforeAll(async () => {
   server = await LiveServer.start({
-    stage: { max_num_seqs: CAPACITY, max_queue: LISTENERS },
+    stage: { max_num_seqs: CAPACITY, max_queue: LISTENERS, max_queue_wait_s: 600 },
     deploy: { ws: { idle_timeout_s: 600 } },
   });
 });

@@ -34,7 +34,7 @@ let network: BreakableNetwork;
 beforeAll(async () => {
   server = await LiveServer.start({
     // One thread: the test shares the machine with its server, and threads that wait for each other suffer most.
-    stage: { max_num_seqs: 8, max_queue: 64, threads: 1 },
+    stage: { max_num_seqs: 8, max_queue: 64, max_queue_wait_s: 600, realtime_share: 0, threads: 1 },
     deploy: {
       server: { stall_timeout_s: 2 },
       ws: { heartbeat_s: 0.6, stall_timeout_s: 2, max_sessions_per_client: 4096 },

@@ -21,8 +21,8 @@ struct CpuBackend final : Backend {
   cpu::ThreadTeam team;
 };
 
-// How many a processor speaks side by side follows from the weights, all of which are read for each frame: two cores speak
-// the starter to eight listeners and the full-size model to four.
+// How many a processor speaks side by side at most: more than that many caches are no longer small beside the weights. How
+// many it can keep up with is measured by whoever lets them in.
 constexpr size_t kSmallModelBytes = 64u << 20;
 
 const char* precision_label(Precision precision) {
@@ -59,7 +59,7 @@ std::unique_ptr<Backend> create_cpu_backend(const BackendOptions& options) {
     backend->weight_bytes += codec->weight_bytes();
     backend->codec = std::move(codec);
   }
-  backend->sequences = backend->weight_bytes <= kSmallModelBytes ? 8 : 4;
+  backend->sequences = backend->weight_bytes <= kSmallModelBytes ? 32 : 16;
   backend->prefill_rows = 64;
   backend->encode_frames = 8;
   return backend;
