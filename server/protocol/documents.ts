@@ -54,7 +54,9 @@ export const Ready = z.object({
   waiting: z.int().describe("Requests in line"),
   capacity: z
     .int()
-    .describe("Requests that can be spoken at once; 0 until an engine has been loaded"),
+    .describe(
+      "Requests that can be spoken at once in real time, as measured; 0 until an engine has been loaded",
+    ),
 });
 export type Ready = z.infer<typeof Ready>;
 

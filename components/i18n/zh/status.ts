@@ -52,7 +52,7 @@ export const status: typeof English = {
   gauges: {
     speaking: "正在说话",
     speakingValue: "{active} / {capacity}",
-    speakingAbout: "此刻正在说出的文本单元数，以及可同时进行的上限。",
+    speakingAbout: "此刻正在说出的文本单元数，以及实测可实时同时进行的数量。",
     waiting: "排队",
     waitingNote: "现在约需等 {ms} 毫秒",
     waitingAbout: "排队中的单元数，以及此刻到来者大概要等多久。",
