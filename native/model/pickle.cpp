@@ -165,7 +165,9 @@ class PickleMachine {
   void set_items(const std::vector<uint32_t>& items) {
     if (items.size() % 2 != 0) fail("it gives a dict a key without a value");
     for (size_t i = 0; i < items.size(); i += 2) {
-      if (pickle_.at(items[i]).kind > Kind::kString) fail("it gives a dict a key that is no plain value");
+      const Kind key = pickle_.at(items[i]).kind;
+      const bool plain = key == Kind::kNone || key == Kind::kBool || key == Kind::kInt || key == Kind::kFloat || key == Kind::kString;
+      if (!plain) fail("it gives a dict a key that is no plain value");
     }
     PickleValue& dict = top_value(Kind::kDict, "sets the items of");
     dict.items.insert(dict.items.end(), items.begin(), items.end());

@@ -3,8 +3,9 @@
 // persistent ("storage", class, key, device, elements) and its bytes are the entry data/KEY.
 #include "model/torch_file.h"
 
+#include <algorithm>
 #include <array>
-#include <limits>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -41,7 +42,15 @@ const DType* storage_dtype(std::string_view name) {
   return nullptr;
 }
 
-bool may_appear(std::string_view name) { return name == kTensor || name == kParameter || storage_dtype(name); }
+bool is_storage(std::string_view name) { return name.starts_with("torch.") && name.ends_with("Storage") && name.find('.', 6) == std::string_view::npos; }
+
+bool may_appear(std::string_view name) { return name == kTensor || name == kParameter || is_storage(name); }
+
+std::string known_storages() {
+  std::string list;
+  for (const auto& [name, dtype] : kStorages) list += (list.empty() ? "" : ", ") + std::string(name);
+  return list;
+}
 
 struct Storage {
   DType dtype = DType::kF32;
@@ -153,7 +162,7 @@ class TorchReader {
     const PickleValue& key = pickle_.at(id.items[2]);
     if (what.kind != Kind::kString || what.text != "storage") fail(who + " lies in something that is no storage");
     const DType* dtype = type.kind == Kind::kGlobal ? storage_dtype(type.text) : nullptr;
-    if (!dtype) fail(who + " has a storage of no known type");
+    if (!dtype) fail(who + " has a storage of the type " + shown(type.text) + "; known are " + known_storages());
     if (key.kind != Kind::kString) fail(who + " has a storage whose key is no text");
     Storage storage;
     storage.dtype = *dtype;

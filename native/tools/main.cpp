@@ -1,4 +1,4 @@
-// sonant_model: makes and inspects checkpoints from the command line. A checkpoint folder holds
+// sonant_model: makes, converts and inspects checkpoints from the command line. A checkpoint folder holds
 // config.json and weights; a model folder holds two of them, lm/ and codec/. Both are accepted.
 #include <algorithm>
 #include <charconv>

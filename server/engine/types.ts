@@ -112,7 +112,7 @@ export interface EngineLimits {
 }
 
 export interface LoadOptions {
-  /** Folder with config.json and model.safetensors of the language model; absent: none is loaded. */
+  /** Folder of the language model: config.json, and weights in any layout that convert reads; absent: none is loaded. */
   readonly lmFolder?: string;
   readonly codecFolder?: string;
   /** Absent: "auto", the first GPU if there is one that can be used. Several GPUs are told apart by number. */
