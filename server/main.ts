@@ -18,6 +18,7 @@ import { Access, PERIOD_MS } from "./http/access.ts";
 import { openPages, PagesMissing } from "./http/pages.ts";
 import { createHttpServer } from "./http/server.ts";
 import { Metrics } from "./metrics/metrics.ts";
+import { pulledHint } from "./models/hub/pulled-hint.ts";
 import { loadModel } from "./models/registry.ts";
 import type { EngineFacts } from "./protocol/documents.ts";
 import { attachRealtime } from "./realtime/index.ts";
@@ -317,6 +318,10 @@ async function main() {
   watchEngine(house);
   const { description } = house.service.host.engine.info;
   console.log(`${house.model.name} speaks at ${url} (${description})`);
+  if (!(file || environment.SONANT_CONFIG || environment.SONANT_MODEL)) {
+    const hint = await pulledHint(ROOT);
+    if (hint !== undefined) console.log(hint);
+  }
 }
 
 main().catch((error: unknown) => {

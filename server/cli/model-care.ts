@@ -89,7 +89,7 @@ export function verifyCommand(args: string[]): Promise<void> {
     const progress = new TransferProgress(bytesOf(manifest), process.stderr);
     let before = 0;
     const faults = await findFaults(folder, manifest, (path, bytes) => {
-      progress.update(before, path);
+      if (process.stderr.isTTY) progress.update(before, path);
       before += bytes;
     }).finally(() => progress.clear());
     for (const { path, problem } of faults) process.stdout.write(`${path} ${problem}\n`);

@@ -4,7 +4,9 @@
  */
 import { parseArgs } from "node:util";
 import type { Assembled, WeightTools } from "../models/hub/assemble.ts";
+import type { HubError } from "../models/hub/errors.ts";
 import { type KnownModel, knownModel } from "../models/hub/known-models.ts";
+import { quickFaults } from "../models/hub/manifest.ts";
 import { openSource } from "../models/hub/open-source.ts";
 import { isUpToDate, type PullPlan, planPull } from "../models/hub/plan.ts";
 import { pull } from "../models/hub/pull.ts";
@@ -18,6 +20,8 @@ export const PULL_USAGE = `
 npm run model -- pull moss-tts-nano [--to FOLDER] [--source huggingface|modelscope] [--yes]
                 [--revision R] [--codec-revision R] [--voices-revision R] [--no-voices | --all-voices]`;
 
+const ELSEWHERE =
+  "HF_ENDPOINT names a mirror, HTTPS_PROXY and NO_PROXY the way out, --source modelscope another place.";
 const PART_NAMES = { lm: "language model", codec: "codec", voices: "voices" } as const;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -98,7 +102,7 @@ async function run(args: string[]): Promise<number> {
   try {
     const plan = await planPull(source, choices, hooks);
     describe(plan, client.endpoint);
-    if (isUpToDate(plan)) {
+    if (await isWhole(plan)) {
       process.stdout.write(`It is there already, at ${shown(plan.places.target)}.\n`);
       return 0;
     }
@@ -116,13 +120,23 @@ async function run(args: string[]): Promise<number> {
     report(plan, made);
     return 0;
   } catch (error) {
-    if (status === 0) throw error;
+    if (status === 0) {
+      if ((error as HubError).code === "source_unreachable") warn(ELSEWHERE);
+      throw error;
+    }
     warn("Interrupted. What has arrived is kept; the same command goes on from there.");
     return status;
   } finally {
     process.off("SIGINT", stopped).off("SIGTERM", stopped);
     await client.close();
   }
+}
+
+/** Whether there is nothing to do. What was changed without changing its size is `verify`'s to find. */
+async function isWhole(plan: PullPlan): Promise<boolean> {
+  const { standing, places } = plan;
+  if (standing === undefined || !isUpToDate(plan)) return false;
+  return (await quickFaults(places.target, standing)).length === 0;
 }
 
 const warn = (text: string) => process.stderr.write(`${text}\n`);

@@ -4,6 +4,10 @@
  *   random moss-tts-nano [-o FOLDER] [--dtype bf16|f32|int8] [--seed N]
  *                            a full-size model with random weights and the starter's voices, for measuring; it speaks
  *                            noise for as long as its text allows
+ *   convert IN OUT [--dtype keep|bf16|f32|int8]
+ *                            a model folder, checkpoint folder or file of weights, as downloaded (safetensors or
+ *                            PyTorch, in one file or in several), with one model.safetensors a checkpoint; int8 is for
+ *                            the language model only, the codec stays
  *   quantise IN OUT          the int8 form of a model folder (language model only; the codec stays)
  *   info FOLDER              what a model folder holds
  *   pull moss-tts-nano       fetches the official model (model-pull.ts)
@@ -11,7 +15,7 @@
  */
 
 import { existsSync } from "node:fs";
-import { cp, mkdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { CARE_USAGE, listCommand, removeCommand, verifyCommand } from "./model-care.ts";
@@ -20,6 +24,7 @@ import { ROOT, runTool, usage } from "./native-tool.ts";
 
 const USAGE = `
 npm run model -- random moss-tts-nano [-o FOLDER] [--dtype bf16|f32|int8] [--seed N]
+npm run model -- convert IN OUT [--dtype keep|bf16|f32|int8]
 npm run model -- quantise IN OUT
 npm run model -- info FOLDER${PULL_USAGE}${CARE_USAGE}`;
 
@@ -77,6 +82,34 @@ async function random(args: string[]): Promise<void> {
   process.stdout.write(`${folder}\n`);
 }
 
+async function convert(args: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { dtype: { type: "string", default: "keep" } },
+  });
+  const { dtype } = values;
+  const [from, to, ...rest] = positionals;
+  if (from === undefined || to === undefined || rest.length > 0) usage(USAGE);
+  if (!existsSync(from)) usage(`${from} is not there`);
+  if (existsSync(to)) usage(`${to} is already there; name a new folder`);
+  if (resolve(to).startsWith(join(resolve(from), "/")))
+    usage(`${to} lies inside ${from}; name a folder beside it`);
+  const parts = ["lm", "codec"].filter((part) => existsSync(join(from, part)));
+  for (const part of parts.length > 0 ? parts : [""]) {
+    const stored = part === "codec" && dtype === "int8" ? "keep" : dtype;
+    const paths = [join(from, part), join(to, part)];
+    const { status } = await runTool("sonant_model", ["convert", ...paths, "--dtype", stored]);
+    if (status === 0) continue;
+    // Half a model folder would be taken for a whole one.
+    await rm(to, { recursive: true, force: true });
+    process.exit(status);
+  }
+  if (parts.length === 0) return;
+  const converted = parts.map((part) => resolve(from, part));
+  await cp(from, to, { recursive: true, filter: (path) => !converted.includes(resolve(path)) });
+}
+
 async function quantise([from, to, ...rest]: string[]): Promise<void> {
   if (from === undefined || to === undefined || rest.length > 0) usage(USAGE);
   if (existsSync(to)) usage(`${to} is already there; name a new folder`);
@@ -91,6 +124,7 @@ async function info([folder, ...rest]: string[]): Promise<void> {
 
 const [command, ...args] = process.argv.slice(2);
 if (command === "random") await random(args);
+else if (command === "convert") await convert(args);
 else if (command === "quantise") await quantise(args);
 else if (command === "info") await info(args);
 else if (command === "pull") await pullCommand(args);

@@ -54,6 +54,11 @@ export class Command {
     this.#child.kill("SIGINT");
   }
 
+  /** Ends it without giving it a chance to do anything. */
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+
   /** Resolves when `isDone` holds; rejects when the command ends before. */
   async until(isDone: () => boolean): Promise<void> {
     let ended: CommandResult | undefined;

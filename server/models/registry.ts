@@ -1,7 +1,8 @@
 /** The model families that Sonant speaks. Adding one: its adapter file, and its line in `ADAPTERS`. */
 import { readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { ModelError } from "./errors.ts";
+import { KNOWN_MODELS } from "./hub/known-models.ts";
 import { mossTtsNano } from "./moss-tts-nano.ts";
 import type { Model, ModelAdapter } from "./types.ts";
 
@@ -34,8 +35,15 @@ export async function detectModel(folder: string): Promise<ModelAdapter> {
     (entry) => entry.isDirectory(),
     () => false,
   );
-  if (!exists)
-    throw new ModelError("model_not_found", "folder", `there is no model folder ${folder}`);
+  if (!exists) {
+    const known = KNOWN_MODELS.find(({ id }) => id === basename(folder));
+    const advice = known === undefined ? "" : `; get it with: npm run model -- pull ${known.id}`;
+    throw new ModelError(
+      "model_not_found",
+      "folder",
+      `there is no model folder ${folder}${advice}`,
+    );
+  }
   const lm = await readConfig(folder, "lm/config.json");
   const codec = await readConfig(folder, "codec/config.json");
   const adapter = ADAPTERS.find((candidate) => candidate.recognises(lm, codec));

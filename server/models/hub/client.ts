@@ -2,8 +2,8 @@
  * HTTP as fetching a model needs it: redirects that are followed by hand, a token that never leaves its own host, proxies as
  * the environment names them, and limits on everything. Knows nothing of repositories.
  */
-import type { Readable } from "node:stream";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from "undici";
+import { Body } from "./body.ts";
 import { HubError, PassingError } from "./errors.ts";
 
 export interface ClientOptions {
@@ -24,7 +24,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Of the endpoint itself, before any redirect. */
   readonly ownHeaders: Readonly<Record<string, string | undefined>>;
-  readonly body: Readable;
+  readonly body: Body;
 }
 
 const CONNECT_MS = 15_000;
@@ -92,9 +92,9 @@ export class HubClient {
     let bytes = 0;
     try {
       for await (const piece of answer.body) {
-        bytes += (piece as Buffer).length;
+        bytes += piece.length;
         if (bytes > MOST_JSON_BYTES) throw invalid(new URL(address), "sends a listing without end");
-        pieces.push(piece as Buffer);
+        pieces.push(piece);
       }
     } catch (error) {
       throw asPassing(error, new URL(address), signal);
@@ -124,7 +124,8 @@ export class HubClient {
         },
         ...(signal === undefined ? {} : { signal }),
       });
-      return { status: answer.statusCode, headers: single(answer.headers), body: answer.body };
+      const body = new Body(answer.body);
+      return { status: answer.statusCode, headers: single(answer.headers), body };
     } catch (error) {
       throw asPassing(error, url, signal);
     }

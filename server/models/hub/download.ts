@@ -209,7 +209,7 @@ async function receive(
   progressed: () => void,
 ): Promise<void> {
   try {
-    for await (const piece of answer.body as AsyncIterable<Buffer>) {
+    for await (const piece of answer.body) {
       if (digest.bytes + piece.length > file.size) {
         throw new HubError("file_wrong", `${file.path} goes on after its ${file.size} bytes`);
       }
@@ -217,6 +217,7 @@ async function receive(
       digest.update(piece);
       progressed();
       hooks.onBytes?.(digest.bytes);
+      hooks.signal?.throwIfAborted();
     }
   } catch (error) {
     throw asPassing(error, new URL(file.url), hooks.signal);

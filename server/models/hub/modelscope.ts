@@ -22,7 +22,9 @@ const listing = z.object({
           .nullish(),
       }),
     ),
-    LatestCommitter: z.object({ Id: z.string().optional() }).nullish(),
+    LatestCommitter: z
+      .object({ Id: z.string().optional(), ShortId: z.string().optional() })
+      .nullish(),
   }),
 });
 
@@ -52,7 +54,8 @@ export class ModelScope implements Source {
     return {
       repository,
       revision,
-      commit: LatestCommitter?.Id ?? revision,
+      // The long name is often left empty there.
+      commit: LatestCommitter?.Id || LatestCommitter?.ShortId || revision,
       licence: card.Data.License?.toLowerCase() || undefined,
       files: files.filter(({ isFile }) => isFile).map(({ isFile: _, ...file }) => file),
     };

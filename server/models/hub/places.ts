@@ -2,6 +2,7 @@
 import { readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { HubError } from "./errors.ts";
+import { withFolderLock } from "./lock.ts";
 import { allFiles, MANIFEST_FILE, type Manifest, readManifest } from "./manifest.ts";
 
 export interface Places {
@@ -75,15 +76,20 @@ export async function publish({ stage, target, old }: Places): Promise<void> {
   await rm(old, { recursive: true, force: true });
 }
 
-/** Puts the old model back where a crash came between the two steps of `publish`. */
-export async function recover({ target, old }: Places): Promise<void> {
-  const [isThere, wasThere] = await Promise.all(
-    [target, old].map((path) =>
-      stat(path).then(
-        () => true,
-        () => false,
-      ),
-    ),
-  );
-  if (!isThere && wasThere) await rename(old, target);
+/**
+ * Puts the old model back where a crash came between the two steps of `publish`.
+ * @throws HubError `folder_busy` if they are being taken right now
+ */
+export async function recover({ target, old, lock }: Places): Promise<void> {
+  const isHalfway = async () => !(await isThere(target)) && (await isThere(old));
+  if (!(await isHalfway())) return;
+  await withFolderLock(lock, async () => {
+    if (await isHalfway()) await rename(old, target);
+  });
 }
+
+const isThere = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
