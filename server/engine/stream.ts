@@ -64,7 +64,10 @@ export class EngineStream implements AsyncIterableIterator<AudioChunk, undefined
     signal: AbortSignal | undefined,
   ): EngineStream {
     const { codec } = native.info();
-    const format = { sampleRate: codec?.sampleRate ?? 0, channels: options.channels ?? codec?.channels ?? 0 };
+    const format = {
+      sampleRate: codec?.sampleRate ?? 0,
+      channels: options.channels ?? codec?.channels ?? 0,
+    };
     let id = -1;
     const acknowledge = new Acknowledgement((frames) => {
       if (!delivery.ended) native.consumed(id, frames);

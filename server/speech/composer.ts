@@ -120,6 +120,7 @@ export class Composer {
 
   /** Makes the next segment, or the end of an utterance, ready. False if that takes more text. */
   async #prepare(): Promise<boolean> {
+    await this.#context.studio.textTurns.take(this.#context.aheadMs());
     const utterance = this.#context.utterances().find(({ isCut, isOver }) => !isCut && !isOver);
     if (utterance === undefined) return false;
     const segment = await utterance.text.next();

@@ -24,7 +24,7 @@ import type { SpeechConfig } from "./options.ts";
 import { realTimeSequences } from "./real-time.ts";
 import { Session, type SessionHouse } from "./session.ts";
 import { Signal } from "./signal.ts";
-import { Turns } from "./turns.ts";
+import { AUDIO_PIECES, TEXT_PIECES, Turns } from "./turns.ts";
 import type {
   SessionRequest,
   SpeechService,
@@ -60,6 +60,7 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
   readonly model: Model;
   readonly limits: SessionHouse["limits"];
   readonly turns: Turns;
+  readonly textTurns: Turns;
   /** The engine behind a name that survives restarts: for voices to be encoded, and for figures. */
   readonly host: EngineHost;
   readonly now: () => number;
@@ -79,7 +80,8 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
     this.#config = config;
     this.#metrics = options.metrics ?? NO_METRICS;
     this.now = options.now ?? (() => performance.now());
-    this.turns = new Turns(this.now);
+    this.turns = new Turns(AUDIO_PIECES, this.now);
+    this.textTurns = new Turns(TEXT_PIECES, this.now);
     this.limits = {
       maxChars: config.limits.ws_buffer_chars,
       maxQueued: config.limits.ws_queued_units,

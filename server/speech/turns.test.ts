@@ -15,6 +15,7 @@ beforeEach(() => {
   next = [];
   sent = [];
   turns = new Turns(
+    16,
     () => now,
     (turn) => next.push(turn),
   );

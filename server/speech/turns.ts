@@ -1,11 +1,14 @@
 /**
  * The event loop's turns, shared among sessions. A fast engine makes more audio than one thread can send; then listeners
  * who have little to hear go first, or a newcomer's first audio would stand behind seconds of audio that others do not
- * need yet. While there is little to send, nobody waits.
+ * need yet. Texts have turns of their own, or a crowd of newcomers would hold up those who are listening. While there is
+ * little to do, nobody waits.
  */
 
 /** Pieces of audio that are handled before sockets and timers have their turn: a millisecond or two of work. */
-const PIECES = 16;
+export const AUDIO_PIECES = 16;
+/** Segments of text that are cut, normalised and tokenised before that. */
+export const TEXT_PIECES = 1;
 
 interface Waiting {
   /** When the listener has heard what he has, on the clock. */
@@ -14,6 +17,7 @@ interface Waiting {
 }
 
 export class Turns {
+  readonly #pieces: number;
   readonly #now: () => number;
   readonly #nextTurn: (turn: () => void) => void;
   #waiting: Waiting[] = [];
@@ -21,19 +25,22 @@ export class Turns {
   #left: number | undefined;
 
   /**
+   * @param pieces handled in one turn
    * @param now milliseconds on a clock that does not jump
    * @param nextTurn calls back when the event loop has looked after everything else once
    */
   constructor(
+    pieces: number,
     now: () => number,
     nextTurn: (turn: () => void) => void = (turn) => void setImmediate(turn),
   ) {
+    this.#pieces = pieces;
     this.#now = now;
     this.#nextTurn = nextTurn;
   }
 
   /**
-   * Asks to handle one more piece of audio. Undefined: at once; otherwise a promise for when it is its turn, which never
+   * Asks to handle one more piece. Undefined: at once; otherwise a promise for when it is its turn, which never
    * rejects. @param leadMs audio that the listener has to hear
    */
   take(leadMs: number): Promise<void> | undefined {
@@ -47,7 +54,7 @@ export class Turns {
   }
 
   #begin(): void {
-    this.#left = PIECES;
+    this.#left = this.#pieces;
     this.#nextTurn(() => this.#turn());
   }
 
@@ -56,8 +63,8 @@ export class Turns {
     if (this.#waiting.length === 0) return;
     this.#begin();
     this.#waiting.sort((a, b) => a.dryAt - b.dryAt);
-    const next = this.#waiting.splice(0, PIECES);
-    this.#left = PIECES - next.length;
+    const next = this.#waiting.splice(0, this.#pieces);
+    this.#left = this.#pieces - next.length;
     for (const { go } of next) go();
   }
 }

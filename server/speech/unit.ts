@@ -11,12 +11,15 @@ import type { Claim, Listener, Ticket } from "./admission.ts";
 import type { ChunkPlanner } from "./chunking/policy.ts";
 import { parkWhilePaused } from "./parking.ts";
 import type { FedSegment } from "./text-feed.ts";
+import type { Turns } from "./turns.ts";
 import type { FirstAudioTiming, SpeechSettings } from "./types.ts";
 import { UnitAudio } from "./unit-audio.ts";
 
 /** What a unit needs of the house. */
 export interface Studio {
   readonly model: Model;
+  /** Who may cut his text next. */
+  readonly textTurns: Turns;
   /** Milliseconds on a clock that does not jump. */
   now(): number;
   /** @throws ApiError `overloaded` */

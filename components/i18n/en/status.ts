@@ -53,7 +53,8 @@ export const status = {
   gauges: {
     speaking: "Speaking",
     speakingValue: "{active} of {capacity}",
-    speakingAbout: "Units of text that are being spoken now, of those that can be spoken in real time, as measured.",
+    speakingAbout:
+      "Units of text that are being spoken now, of those that can be spoken in real time, as measured.",
     waiting: "Waiting",
     waitingNote: "about {ms} ms to wait now",
     waitingAbout: "Units in line, and what one that came now would probably wait.",

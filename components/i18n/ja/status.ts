@@ -54,7 +54,8 @@ export const status: typeof English = {
   gauges: {
     speaking: "発話中",
     speakingValue: "{active} / {capacity}",
-    speakingAbout: "いま話しているテキスト単位の数と、実測に基づきリアルタイムで同時に話せる数です。",
+    speakingAbout:
+      "いま話しているテキスト単位の数と、実測に基づきリアルタイムで同時に話せる数です。",
     waiting: "待機中",
     waitingNote: "いま来ると約 {ms} ミリ秒",
     waitingAbout: "列に並んでいる単位の数と、いま来た場合の予想待ち時間です。",
