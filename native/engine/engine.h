@@ -88,7 +88,7 @@ struct Event {
 struct EngineStats {
   int live = 0;              // sequences that hold state
   int waiting = 0;           // requests in line
-  double lead_ms_min = 0;    // least audio that a live sequence is ahead of its listener
+  double lead_ms_min = 0;    // least that a listener who reads has to hear; 0 if there is none
   uint64_t underruns = 0;    // chunks that came more than 100 ms after their listener had run dry
   uint64_t yields = 0;       // frames put off by sequences that were ahead, for others who were not
   // What a tick costs, learned from the last ones: this much, and so much more for each sequence in it.

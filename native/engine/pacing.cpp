@@ -65,7 +65,7 @@ void TickCost::note_other(int frames, double ms) {
 Lead::Lead(Time begun, double ahead_ms, double reserve_ms)
     : until_(begun + of_ms(ahead_ms)), reserve_ms_(reserve_ms), begun_(ahead_ms > 0) {}
 
-double Lead::ms(Time now) const { return std::max(0.0, in_ms(until_ - now)) - reserve_ms_; }
+double Lead::left_ms(Time now) const { return std::max(0.0, in_ms(until_ - now)); }
 
 double Lead::sent(Time now, double audio_ms) {
   const double late = begun_ ? std::max(0.0, in_ms(now - until_)) : 0;

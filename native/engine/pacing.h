@@ -41,8 +41,10 @@ class Lead {
   // the engine and him, which is no use to him if he runs dry.
   Lead(Time begun, double ahead_ms, double reserve_ms);
 
-  // Milliseconds to play at `now`, less the reserve: negative where he may hear a gap soon. Never below -reserve.
-  double ms(Time now) const;
+  // Milliseconds to play at `now`; 0 where he has run dry.
+  double left_ms(Time now) const;
+  // The same less the reserve: negative where he may hear a gap soon.
+  double ms(Time now) const { return left_ms(now) - reserve_ms_; }
   // A chunk of `audio_ms` goes out at `now`. Milliseconds that the listener had to wait for it; 0 for the first.
   double sent(Time now, double audio_ms);
   // The listener himself took a pause that ends at `now`.

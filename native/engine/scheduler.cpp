@@ -391,8 +391,9 @@ void Scheduler::report(EngineStats& stats) const {
   for (const auto& sequence : live_) {
     if (sequence->lm) stats.sequence_bytes += sequence->lm->bytes();
     if (sequence->decoder) stats.sequence_bytes += sequence->decoder->bytes();
-    if (!sequence->first_audio || !sequence->decoder) continue;
-    const double lead = sequence->lead.ms(now);
+    // Who does not read is not waiting for anything.
+    if (!sequence->first_audio || !sequence->decoder || sequence->reader_lags()) continue;
+    const double lead = sequence->lead.left_ms(now);
     stats.lead_ms_min = any ? std::min(stats.lead_ms_min, lead) : lead;
     any = true;
   }

@@ -103,7 +103,7 @@ export const frameStage = z.strictObject({
     .number()
     .min(0)
     .max(1)
-    .default(0.9)
+    .default(0.8)
     .describe(
       "Share of real time that all who are spoken to may need together, as measured; others wait. 0: only max_num_seqs counts",
     ),

@@ -171,7 +171,7 @@ export interface EngineInfo {
 export interface EngineStats {
   readonly live: number;
   readonly waiting: number;
-  /** Least audio that a live generation is ahead of a listener who began with its first chunk. */
+  /** Least audio that a listener who reads has to hear; 0 if there is none. */
   readonly leadMsMin: number;
   /** Chunks that came more than 100 ms after their listener had run dry. */
   readonly underruns: number;

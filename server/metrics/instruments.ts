@@ -177,10 +177,7 @@ function ttsFamily(registry: Registry) {
       "tts_streams_capacity",
       "Streams that can be spoken at once in real time, as measured",
     ),
-    engineLead: gauge(
-      "tts_engine_lead_min_seconds",
-      "Least audio that a listener has to hear, less what may be held back on its way to him",
-    ),
+    engineLead: gauge("tts_engine_lead_min_seconds", "Least audio that a listener has to hear"),
     engineUnderruns: counter(
       "tts_engine_underruns_total",
       "Chunks that came more than 100 ms after their listener had run dry",

@@ -126,7 +126,7 @@ export interface StatusTick {
   readonly streams_continuous: number;
   /** Chunks of them that came after the sound had run out. */
   readonly underruns: number;
-  /** Least audio that a listener has to hear, less what may be held back on its way; 0 if there is none. */
+  /** Least audio that a listener has to hear; 0 if there is none. */
   readonly lead_ms_min: number;
   /** Frames put off by streams that were ahead, since the engine was loaded. */
   readonly yields: number;

@@ -98,6 +98,19 @@ describe("newcomers", () => {
     expect(admission).toMatchObject({ active: 2, waiting: 1, capacity: 1 });
   });
 
+  it("wait above half of the capacity while somebody who is in is short of sound", async () => {
+    admission.resume({ slots: 8, capacity: 4, isStrained: true });
+    for (const name of ["a", "b", "c"]) ask(name, FIRST);
+    await settle();
+    expect(granted).toEqual(["a", "b"]);
+    ask("a again", next(10));
+    await settle();
+    expect(granted).toEqual(["a", "b", "a again"]);
+    admission.resume({ slots: 8, capacity: 4, isStrained: false });
+    await settle();
+    expect(granted).toEqual(["a", "b", "a again", "c"]);
+  });
+
   it("are refused where the line is too long, or too slow", () => {
     const estimate = new LoadEstimate();
     estimate.note(50, 4000);

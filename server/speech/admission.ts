@@ -2,7 +2,7 @@
  * Who may generate now: nobody before `resume` says how many. At most `slots` units do, the others stand in line and know
  * their place. A listener keeps his place for as long as his text lasts: between two of his units, and while he has so much
  * to hear that nothing is made for him, he still counts, so newcomers are let in only while all who are in can be
- * spoken to in real time. Who is about to run dry goes first, then newcomers and those whom nobody hears in
+ * spoken to in real time; and above half of that, only while nobody who is in is short of sound. Who is about to run dry goes first, then newcomers and those whom nobody hears in
  * real time, first come, first served. Owns the slots; knows nothing of what is done with them.
  */
 import { ApiError } from "../protocol/envelope.ts";
@@ -26,6 +26,8 @@ export interface Room {
   readonly slots: number;
   /** Of them, as many as keep up with listeners; newcomers are let in only below it. */
   readonly capacity: number;
+  /** Somebody who listens has little left to hear. */
+  readonly isStrained?: boolean;
 }
 
 /**
@@ -65,6 +67,9 @@ interface Waiting {
   readonly dryAt: number;
   place: number;
 }
+
+/** Share of the capacity above which newcomers wait while somebody is short of sound. */
+const HALF = 0.5;
 
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -194,10 +199,10 @@ export class Admission {
   }
 
   get #hasRoomForNewcomer(): boolean {
-    const { slots, capacity } = this.#room;
+    const { slots, capacity, isStrained = false } = this.#room;
     const hearing = [...this.#parked].filter((listener) => listener.isHearing()).length;
     const served = this.#active + this.#returning.length + hearing;
-    return this.#active < slots && served < capacity;
+    return this.#active < slots && served < (isStrained ? HALF * capacity : capacity);
   }
 
   #advance(): void {

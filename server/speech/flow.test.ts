@@ -1,7 +1,7 @@
 /** Back-pressure: unread events and a listener who is far behind both stop the engine, and neither loses a sample. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Playback } from "./playback.ts";
-import { type House, only, openHouse, REQUEST, readUntil, settle } from "./test-house.ts";
+import { CONFIG, type House, only, openHouse, REQUEST, readUntil, settle } from "./test-house.ts";
 import type { SpeechEvent } from "./types.ts";
 
 let house: House;
@@ -126,5 +126,42 @@ describe("playback", () => {
     expect(playback.leadMs).toBe(50);
     playback.stopped();
     expect(playback.leadMs).toBe(0);
+  });
+});
+
+describe("a chunk that is being gathered", () => {
+  it("leaves at once when its listener is about to run dry, and is gathered when he is not", async () => {
+    const chunks = { ...CONFIG.chunks, policy: "adaptive", steadyFrames: 8 } as const;
+    house = await openHouse({ config: { ...CONFIG, chunks } });
+    let frameMs = 100;
+    house.native.fate = () => ({
+      frames: 40,
+      before: () => new Promise((resolve) => setTimeout(resolve, frameMs)),
+    });
+    const sizes = async (ms: number) => {
+      const from = only(read, "audio").length;
+      for (let i = 0; i < ms / 20; i++) {
+        await vi.advanceTimersByTimeAsync(20);
+        await settle(5);
+      }
+      // Frames of 640 samples, mixed to one channel.
+      return only(read, "audio")
+        .slice(from)
+        .map(({ pcm }) => pcm.length / 640);
+    };
+    const session = house.service.open(REQUEST);
+    session.push(LONG);
+    session.end();
+    const read: SpeechEvent[] = [];
+    listen(session, read);
+    // Slower than it is heard: whatever is made is needed.
+    const slow = await sizes(1000);
+    expect(slow.length).toBeGreaterThan(5);
+    expect(Math.max(...slow)).toBe(1);
+    // Faster than it is heard: as soon as there is something in hand, the policy rules.
+    frameMs = 10;
+    const fast = await sizes(600);
+    expect(Math.max(...fast)).toBeGreaterThan(2);
+    await session.close();
   });
 });

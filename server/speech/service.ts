@@ -54,7 +54,9 @@ const WARM_UP_TEXT = "Hello there.";
 /** So many are enough to see what company costs. */
 const MOST_IN_CROWD = 8;
 /** How often it is looked how many can be spoken to in real time. */
-const MEASURE_MS = 500;
+const MEASURE_MS = 100;
+/** Who has less to hear than so many ticks take is short of sound. */
+const SHORT_TICKS = 3;
 
 export class SonantSpeechService implements SpeechService, SessionHouse {
   readonly model: Model;
@@ -281,9 +283,19 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
     const slots = this.#slots(engine.info.limits);
     const frameMs = 1000 / this.model.audio.framesPerSecond;
     const devices = engine.members?.length ?? 1;
-    const inTime =
-      this.#share > 0 ? realTimeSequences(engine.stats(), frameMs, this.#share) * devices : slots;
-    this.#admission.resume({ slots, capacity: Math.min(slots, inTime) });
+    if (this.#share === 0) {
+      this.#admission.resume({ slots, capacity: slots });
+      return;
+    }
+    const stats = engine.stats();
+    const { live, leadMsMin, tickFixedMs, tickSequenceMs } = stats;
+    const tickMs = tickFixedMs + tickSequenceMs * (live / devices);
+    const inTime = realTimeSequences(stats, frameMs, this.#share) * devices;
+    this.#admission.resume({
+      slots,
+      capacity: Math.min(slots, inTime),
+      isStrained: live > 0 && leadMsMin < SHORT_TICKS * tickMs,
+    });
   }
 
   get #share(): number {

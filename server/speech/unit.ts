@@ -62,6 +62,9 @@ export interface Piece {
 /** Those whom nobody hears in real time let listeners go first for as long as it takes: a day, in milliseconds. */
 const NOBODY_WAITS_MS = 86_400_000;
 
+/** With less to hear than this, in milliseconds, a listener gets what there is: small chunks cost little, gaps are heard. */
+const DRY_MS = 200;
+
 const MASK64 = (1n << 64n) - 1n;
 
 export class Unit {
@@ -164,7 +167,9 @@ export class Unit {
       this.#framesRead += chunk.frames;
       this.#pending.push(chunk.pcm);
       const now = this.#studio.now() / 1000;
-      if (this.#planner.take(this.#framesRead, false, now)) return this.#piece();
+      const isDue = this.#planner.take(this.#framesRead, false, now) !== undefined;
+      const isDry = !isDue && this.request.listener.aheadMs() < DRY_MS;
+      if (isDue || (isDry && this.#planner.hurry(this.#framesRead, now))) return this.#piece();
     }
   }
 

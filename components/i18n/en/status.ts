@@ -75,7 +75,7 @@ export const status = {
       "Finished streams that a listener in real time would have heard without a gap of 100 ms, since the server began. Measured at the server; the network comes on top.",
     load: "Real-time load",
     loadAbout:
-      "Time that the engine needs for a frame of all who are speaking, as a share of the 80 ms that the frame lasts. At 90 % newcomers wait.",
+      "Time that the engine needs for a frame of all who are speaking, as a share of the 80 ms that the frame lasts. At 80 % newcomers wait.",
     loadNote: "least lead {lead} ms, {yields} frames put off for others",
     cache: "Voices from the cache",
     cacheNote: "{hits} of {all} look-ups",

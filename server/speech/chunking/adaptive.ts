@@ -78,6 +78,11 @@ export class AdaptiveController {
     return pending;
   }
 
+  /** Notes that pending frames leave before there are as many as the next chunk should have; sizes go on as intended. */
+  release(pending: number, now: number): void {
+    this.note(pending, this.target, now);
+  }
+
   private note(frames: number, intended: number, now: number): void {
     if (this.emitted > 0) {
       const cost = ((now - this.lastAt) * 1000) / frames;

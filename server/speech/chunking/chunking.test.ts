@@ -190,3 +190,36 @@ describe("every policy", () => {
     }
   });
 });
+
+describe("a listener who is about to run dry", () => {
+  const adaptive = { ...OPTIONS, policy: "adaptive" } as const;
+
+  it("gets what is held back, and the sizes go on as they were meant to", () => {
+    const planner = chunkPlanner(adaptive);
+    expect(planner.take(1, false, 0)).toBe(1);
+    expect(planner.take(2, false, 0.07)).toBeUndefined();
+    expect(planner.hurry(2, 0.07)).toBe(true);
+    expect(planner.hurry(2, 0.07)).toBe(false); // nothing is left
+    // At 70 ms a frame sizes grow by four, the 70 over the divisor of 15, whatever he has to hear.
+    expect(planner.take(3, false, 0.14)).toBeUndefined();
+    expect(planner.take(4, false, 0.21)).toBeUndefined();
+    expect(planner.take(5, false, 0.28)).toBeUndefined();
+    expect(planner.take(6, false, 0.35)).toBeUndefined();
+    expect(planner.take(7, false, 0.42)).toBe(5);
+    expect(planner.mostHeldFrames).toBe(0);
+  });
+
+  it("waits for the first chunk like anybody else", () => {
+    const planner = chunkPlanner({ ...adaptive, first: 4 });
+    expect(planner.take(1, false, 0)).toBeUndefined();
+    expect(planner.hurry(1, 0)).toBe(false);
+    expect(planner.take(4, false, 0.1)).toBe(4);
+  });
+
+  it.each(["fixed", "ramp"] as const)("waits where sizes are %s, as somebody wished", (policy) => {
+    const planner = chunkPlanner({ ...OPTIONS, policy, ramp: [1, 3, 6] });
+    expect(planner.take(1, false, 0)).toBe(1);
+    expect(planner.hurry(2, 1)).toBe(false);
+    expect(planner.mostHeldFrames).toBe(14);
+  });
+});

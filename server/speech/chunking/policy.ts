@@ -15,7 +15,7 @@ export interface ChunkPolicyOptions extends AdaptiveOptions {
 
 /** Cuts the frames of one request into chunks. */
 export interface ChunkPlanner {
-  /** Frames that may be held back at most, however urgently they are needed. */
+  /** Frames that may be held back at most from a listener who is about to run dry. */
   readonly mostHeldFrames: number;
   /**
    * Called for each new frame and once when generation has finished.
@@ -23,6 +23,11 @@ export interface ChunkPlanner {
    * @returns frames that leave now; undefined to hold them; 0 if only the end is to be told
    */
   take(frames: number, finished: boolean, now: number): number | undefined;
+  /**
+   * Asks whether what is held back may leave before its time, for a listener who is about to run dry, and notes it if so.
+   * Fixed sizes and ramps are somebody's wish and stay as they are.
+   */
+  hurry(frames: number, now: number): boolean;
 }
 
 /** A planner for one request. */
@@ -39,7 +44,10 @@ export function chunkPlanner(options: ChunkPolicyOptions): ChunkPlanner {
   };
 
   return {
-    mostHeldFrames: Math.max(first, steady, ...(policy === "ramp" ? ramp : [])) - 1,
+    mostHeldFrames:
+      controller === undefined
+        ? Math.max(first, steady, ...(policy === "ramp" ? ramp : [])) - 1
+        : 0,
     take(frames, finished, now) {
       if (frames === taken) return finished ? 0 : undefined;
       const count = ask(frames, finished, now);
@@ -48,6 +56,13 @@ export function chunkPlanner(options: ChunkPolicyOptions): ChunkPlanner {
         chunks += 1;
       }
       return count;
+    },
+    hurry(frames, now) {
+      if (controller === undefined || chunks === 0 || frames === taken) return false;
+      controller.release(frames - taken, now);
+      taken = frames;
+      chunks += 1;
+      return true;
     },
   };
 }
