@@ -270,10 +270,16 @@ describe("a voice of one's own", () => {
     await dialog.getByText("A voice of the model has that name.").waitFor();
     expect(await dialog.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
 
+    // Somebody else makes a voice, and this page has not heard of it yet.
+    const known = await (await fetch(`${server.url}/v1/audio/voices`)).text();
+    await page.route("**/v1/audio/voices", (route) =>
+      route.fulfill({ body: known, contentType: "application/json" }),
+    );
     await upload("Elsewhere");
     await dialog.getByLabel("Name", { exact: true }).fill("Elsewhere");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.getByText("Code voice_name_taken").waitFor();
+    await page.unroute("**/v1/audio/voices");
 
     await dialog.getByLabel("Name", { exact: true }).fill("After");
     await dialog.getByLabel("Description").fill("For stories.");
@@ -285,6 +291,14 @@ describe("a voice of one's own", () => {
     expect(await stored("after")).toMatchObject(after);
     await page.getByLabel("Search voices").fill("stories");
     await expect.poll(() => page.getByRole("article").count()).toBe(1);
+  });
+
+  it("appears and goes without being asked for when it is made or deleted elsewhere", async () => {
+    const { page } = await arrive();
+    await upload("Neighbour");
+    await card(page, "Neighbour").waitFor();
+    await fetch(`${server.url}/v1/audio/voices/Neighbour`, { method: "DELETE" });
+    await card(page, "Neighbour").waitFor({ state: "detached" });
   });
 
   it("is exported, deleted for good, and comes back with its consent", async () => {

@@ -201,7 +201,7 @@ describe("refusals", () => {
         device: "cpu",
         precision: "int8",
         note: `No GPU was taken: ${sentence}`,
-        limits: { maxSequences: 8, prefillSliceRows: 64, encodeSliceFrames: 8 },
+        limits: { maxSequences: 32, prefillSliceRows: 64, encodeSliceFrames: 8 },
       });
       await expect(Engine.load({ ...options, device: "cuda" }, unusable)).rejects.toMatchObject({
         code: "unsupported",

@@ -33,8 +33,8 @@ it("has fewer places on a processor where each frame reads more weights", async 
     await other.close();
     return other.engine.info.limits.maxSequences;
   };
-  expect(await places("int8")).toBe(8);
-  expect(await places("fp32")).toBe(4);
+  expect(await places("int8")).toBe(32);
+  expect(await places("fp32")).toBe(16);
 });
 
 describe("leaving", () => {
