@@ -76,13 +76,16 @@ export class Probe {
       this.#equal += 1;
       return;
     }
-    this.#firstDifference ??= {
+    if (this.#firstDifference !== null) return;
+    const difference = {
       run: this.#runs,
       byte,
       expectedBytes: reference.length,
       bytes: samples.length,
-      sha256: await sha256(samples),
     };
+    // Told at once; whoever reads before the hash is there gets it without.
+    this.#firstDifference = { ...difference, sha256: null };
+    this.#firstDifference = { ...difference, sha256: await sha256(samples) };
   }
 
   async #samples(signal: AbortSignal): Promise<Uint8Array> {
