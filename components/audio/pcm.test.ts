@@ -1,9 +1,10 @@
 /** Conversions lose nothing, WAV files hold what was put in, loudness is that of the standard. */
 import { describe, expect, it } from "vitest";
+import { randomly } from "../../server/stress/random.ts";
 import { loudnessOf, matchingGains } from "./loudness.ts";
 import { deinterleave, interleave, toFloat, toInt16 } from "./pcm.ts";
 import { Peaks, silenceSpans } from "./peaks.ts";
-import { joined, noise, randomNumbers, sine } from "./test-sound.ts";
+import { joined, noise, sine } from "./test-sound.ts";
 import { buildWav, WavReader } from "./wav.ts";
 
 const RATE = 48_000;
@@ -31,7 +32,7 @@ describe("WAV", () => {
   const samples = Int16Array.from({ length: 1001 * 2 }, (_, i) => (i * 7919) % 65_536);
 
   async function readInPieces(file: Uint8Array, seed: number): Promise<[Uint8Array, WavReader]> {
-    const random = randomNumbers(seed);
+    const random = randomly(seed);
     const reader = new WavReader();
     const sound: number[] = [];
     for (let at = 0; at < file.length; ) {
@@ -118,7 +119,7 @@ describe("loudness", () => {
 
 describe("peaks", () => {
   it("are the same however the sound arrives", () => {
-    const random = randomNumbers(5);
+    const random = randomly(5);
     const samples = Int16Array.from({ length: 20_000 }, () => random() * 65_535 - 32_768);
     const whole = new Peaks(128, 2);
     whole.add(samples);

@@ -1,8 +1,8 @@
 /** A take gives back what it was given, wherever it was cut, and knows what came when. */
 import { describe, expect, it } from "vitest";
+import { randomly } from "../../server/stress/random.ts";
 import { PlayClock } from "./play-clock.ts";
 import { TakeAudio } from "./take-audio.ts";
-import { randomNumbers } from "./test-sound.ts";
 
 /** Far faster than a comparison that explains every difference. */
 function isEqual(actual: ArrayLike<number>, expected: ArrayLike<number>): boolean {
@@ -12,7 +12,7 @@ function isEqual(actual: ArrayLike<number>, expected: ArrayLike<number>): boolea
 }
 
 describe("a take", () => {
-  const random = randomNumbers(3);
+  const random = randomly(3);
   const samples = Int16Array.from({ length: 2 * 150_001 }, () => random() * 65_535 - 32_768);
   const bytes = new Uint8Array(samples.buffer);
 

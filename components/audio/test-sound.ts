@@ -1,19 +1,10 @@
 /** Sounds for tests, made from a seed: speech-like sound, noise, hum, rooms. Planes of floats. */
 
-/** Numbers from 0 to 1, the same ones for the same seed. */
-export function randomNumbers(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { randomly } from "../../server/stress/random.ts";
 
 /** White noise with an RMS of `rms`. */
 export function noise(seconds: number, rate: number, rms: number, seed = 1): Float32Array {
-  const random = randomNumbers(seed);
+  const random = randomly(seed);
   const scale = rms * Math.sqrt(3);
   return Float32Array.from(
     { length: Math.round(seconds * rate) },
@@ -42,7 +33,7 @@ export function babble(seconds: number, rate: number, noiseRms = 1e-4): Float32A
 
 /** Noise whose power falls by 3 dB an octave, with an RMS of `rms`. */
 export function pinkNoise(seconds: number, rate: number, rms: number, seed = 1): Float32Array {
-  const random = randomNumbers(seed);
+  const random = randomly(seed);
   const corners = [0.004, 0.016, 0.06, 0.22, 0.7];
   const states = corners.map(() => 0);
   const samples = Float32Array.from({ length: Math.round(seconds * rate) }, () => {
@@ -71,7 +62,7 @@ export function hum(seconds: number, rate: number, hertz: number, rms: number): 
  * @param pauses whether there are any
  */
 export function speech(seconds: number, rate: number, pauses = true): Float32Array {
-  const random = randomNumbers(11);
+  const random = randomly(11);
   const samples = new Float32Array(Math.round(seconds * rate));
   for (let at = 0, count = 1; at < samples.length; count++) {
     const [length, loudness, hertz] = [0.13 + 0.14 * random(), 0.08 + 0.1 * random(), random()];
@@ -101,7 +92,7 @@ function atRms(samples: Float32Array, rms: number): Float32Array {
 
 /** The sound in a room in which it takes `decaySeconds` to fall by 60 dB. */
 export function inRoom(dry: Float32Array, rate: number, decaySeconds: number): Float32Array {
-  const random = randomNumbers(9);
+  const random = randomly(9);
   const wet = dry.slice();
   // Echoes at random times, each a random sign, dense enough for the steps that are measured.
   for (let echo = 0; echo < 200; echo++) {

@@ -46,7 +46,6 @@ struct Sequence {
   std::unique_ptr<CodecStream> decoder;  // null without audio
   std::vector<int32_t> prompt;           // own rows: the text, and the prefix when it is not shared
   int prompt_done = 0;                   // rows of `prompt` computed
-  uint64_t admitted = 0;                 // order of admission
 
   std::vector<int32_t> codes;  // [n_vq] of the frame in the making
   Chunker chunker;

@@ -77,7 +77,8 @@ void Scheduler::tick(std::vector<Event>& events, const Hooks& hooks) {
     hand_over();
   }
   const Time begun = Clock::now();
-  const Time starving = put_off_ < kMostPutOff ? first_starving() : Time::max();
+  const bool could_wait = !jobs_.idle() || (prefill_ && !prefill_->idle());
+  const Time starving = could_wait && put_off_ < kMostPutOff ? first_starving() : Time::max();
   put_off_ = starving == Time::max() ? 0 : put_off_ + 1;
   if (put_off_ == 0) jobs_.advance(events);
   if (prefill_ && prefill_->due() <= starving) prefill_->advance();
@@ -169,7 +170,6 @@ void Scheduler::admit() {
     live_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
     Sequence& sequence = *live_.back();
-    sequence.admitted = ++admissions_;
     sequence.failure = attempt([&] { start(sequence); });
   }
 }

@@ -78,7 +78,6 @@ class Scheduler {
   AudioJobs jobs_;
   TickCost cost_;
   int put_off_ = 0;  // ticks in a row without work on prompts and recordings
-  uint64_t admissions_ = 0;
   bool unwanted_ = false;  // some sequence is cancelled or has failed
   std::deque<std::unique_ptr<Sequence>> waiting_;
   std::vector<std::unique_ptr<Sequence>> live_;

@@ -32,7 +32,7 @@ import type {
   SpeechSettings,
   Transport,
 } from "./types.ts";
-import { UnitAudio } from "./unit-audio.ts";
+import { madeFor, UnitAudio } from "./unit-audio.ts";
 import { Utterance } from "./utterance.ts";
 
 export interface ServiceOptions {
@@ -175,7 +175,7 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
 
   check(settings: SpeechSettings): void {
     try {
-      new UnitAudio(this.model.audio, settings, 0);
+      new UnitAudio(madeFor(this.model.audio, settings), settings, 0);
     } catch (error) {
       throw speechError(error);
     }

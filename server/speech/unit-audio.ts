@@ -3,7 +3,7 @@
  * Every unit begins and ends for itself. So its samples do not depend on how many units there are, on chunks, or
  * on the door, and a unit is complete when its last frame is.
  */
-import { convertChannels, createConverter, type PcmStage } from "../audio/convert.ts";
+import { createConverter, type PcmStage } from "../audio/convert.ts";
 import { concatSamples } from "../audio/pcm.ts";
 import { createTimeStretch } from "../audio/speed.ts";
 import type { AudioFormat } from "../models/types.ts";
@@ -11,28 +11,35 @@ import type { SpeechSettings } from "./types.ts";
 
 export type OutputShape = Pick<SpeechSettings, "speed" | "sampleRate" | "channels">;
 
+/** What the engine is asked to make: one channel out of two is mixed there, where it costs least. */
+export function madeFor(native: AudioFormat, { channels }: OutputShape) {
+  return { ...native, channels: Math.min(native.channels, channels) as 1 | 2 };
+}
+
 export class UnitAudio implements PcmStage {
-  readonly #from: 1 | 2;
-  readonly #width: 1 | 2;
   readonly #stages: readonly PcmStage[];
   #silence: Float32Array | undefined;
   /** Silence that is of its length whatever the speed and the rate. */
   #exactSilence: Float32Array | undefined;
 
   /**
+   * @param source as `madeFor` says
    * @param pauseMs pause in front, which is part of the speech: faster speech has shorter ones
    * @param silenceMs silence in front, to the sample
    * @throws AudioError `unsupported_output` for a speed or rate that cannot be made
    */
-  constructor(source: AudioFormat, target: OutputShape, pauseMs: number, silenceMs = 0) {
-    this.#from = source.channels as 1 | 2;
-    this.#width = Math.min(this.#from, target.channels) as 1 | 2;
-    const { sampleRate } = source;
+  constructor(
+    source: ReturnType<typeof madeFor>,
+    target: OutputShape,
+    pauseMs: number,
+    silenceMs = 0,
+  ) {
+    const { sampleRate, channels } = source;
     this.#stages = [
-      createTimeStretch(target.speed, sampleRate, this.#width),
-      createConverter({ sampleRate, channels: this.#width }, target),
+      createTimeStretch(target.speed, sampleRate, channels),
+      createConverter({ sampleRate, channels }, target),
     ];
-    const samples = Math.round((pauseMs / 1000) * sampleRate) * this.#from;
+    const samples = Math.round((pauseMs / 1000) * sampleRate) * channels;
     if (samples > 0) this.#silence = new Float32Array(samples);
     const exact = Math.round((silenceMs / 1000) * target.sampleRate) * target.channels;
     if (exact > 0) this.#exactSilence = new Float32Array(exact);
@@ -41,8 +48,7 @@ export class UnitAudio implements PcmStage {
   push(pcm: Float32Array): Float32Array {
     const whole = this.#silence === undefined ? pcm : concatSamples([this.#silence, pcm]);
     this.#silence = undefined;
-    const first = convertChannels(whole, this.#from, this.#width);
-    return this.#behindSilence(this.#stages.reduce((samples, stage) => stage.push(samples), first));
+    return this.#behindSilence(this.#stages.reduce((samples, stage) => stage.push(samples), whole));
   }
 
   #behindSilence(pcm: Float32Array): Float32Array {

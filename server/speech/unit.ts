@@ -13,7 +13,7 @@ import { parkWhilePaused } from "./parking.ts";
 import type { FedSegment } from "./text-feed.ts";
 import type { Turns } from "./turns.ts";
 import type { FirstAudioTiming, SpeechSettings } from "./types.ts";
-import { UnitAudio } from "./unit-audio.ts";
+import { madeFor, UnitAudio } from "./unit-audio.ts";
 
 /** What a unit needs of the house. */
 export interface Studio {
@@ -184,9 +184,7 @@ export class Unit {
     });
     const { silenceMs, pauseBeforeMs } = segment;
     const isUsual = silenceMs === undefined && this.request.index > 0;
-    // One channel out of two is made where it costs least: in the engine.
-    const channels = Math.min(model.audio.channels, settings.channels) as 1 | 2;
-    const made = { ...model.audio, channels };
+    const made = madeFor(model.audio, settings);
     this.#audio = new UnitAudio(made, settings, isUsual ? pauseBeforeMs : 0, silenceMs);
     const wishedAt = this.#studio.now();
     this.#ticket = this.#studio.admit(claim, onPlace);
@@ -200,7 +198,7 @@ export class Unit {
       prefixRows: plan.prefixRows,
       textRows: plan.textRows,
       maxFrames: plan.maxFrames,
-      channels,
+      channels: made.channels,
       leadMs: Math.min(leadMs, NOBODY_WAITS_MS),
       reserveMs: (this.#planner.mostHeldFrames * 1000) / model.audio.framesPerSecond,
       sampling: {

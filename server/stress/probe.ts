@@ -2,7 +2,7 @@
  * The probe: one seeded request, first alone and then again and again among the load. The same request gives the same
  * samples whoever speaks beside it; this is where that is looked at.
  */
-import { PlaybackMeter } from "../protocol/client/index.ts";
+import { joined, PlaybackMeter } from "../protocol/client/index.ts";
 import type { Door, LoadRequest, Reader } from "./doors.ts";
 import type { StressClock, StressDifference, StressPlan, StressProbe } from "./types.ts";
 
@@ -98,13 +98,7 @@ export class Probe {
     };
     const speak = await this.#door.prepare(signal);
     await speak(this.#request, reader, signal);
-    const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const part of parts) {
-      whole.set(part, at);
-      at += part.length;
-    }
-    return whole;
+    return joined(parts);
   }
 }
 

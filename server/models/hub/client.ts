@@ -54,6 +54,11 @@ export class HubClient {
     return this.#options.endpoint;
   }
 
+  /** The endpoint, for paths to be put behind it: without a slash at the end. */
+  get base(): string {
+    return this.endpoint.href.replace(/\/+$/, "");
+  }
+
   close(): Promise<void> {
     return this.#dispatcher.destroy();
   }

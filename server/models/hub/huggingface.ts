@@ -38,7 +38,7 @@ export class HuggingFace implements Source {
   }
 
   async snapshot(repository: string, revision = "main", signal?: AbortSignal): Promise<Snapshot> {
-    const api = `${this.#base()}/api/models/${encodePath(repository)}`;
+    const api = `${this.#client.base}/api/models/${encodePath(repository)}`;
     const wanted = encodeURIComponent(revision);
     const card = await this.#client.json(`${api}/revision/${wanted}`, signal);
     const { sha, cardData, tags } = this.#parse(about, card.value, repository);
@@ -78,7 +78,7 @@ export class HuggingFace implements Source {
     return {
       path,
       size,
-      url: `${this.#base()}/${encodePath(repository)}/resolve/${commit}/${encodePath(path)}`,
+      url: `${this.#client.base}/${encodePath(repository)}/resolve/${commit}/${encodePath(path)}`,
       ...(entry.lfs ? { sha256: entry.lfs.oid.replace("sha256:", "") } : {}),
       // Of a large file this would be the hash of the pointer that stands for it.
       ...(!entry.lfs && isGitName ? { gitSha1: entry.oid } : {}),
@@ -94,10 +94,6 @@ export class HuggingFace implements Source {
       this.#fail(repository, `continues at another host (${url.host})`);
     }
     return url.href;
-  }
-
-  #base(): string {
-    return this.#client.endpoint.href.replace(/\/+$/, "");
   }
 
   #where(repository: string): string {

@@ -37,7 +37,7 @@ export class ModelScope implements Source {
   }
 
   async snapshot(repository: string, revision = "master", signal?: AbortSignal): Promise<Snapshot> {
-    const base = this.#client.endpoint.href.replace(/\/+$/, "");
+    const { base } = this.#client;
     const api = `${base}/api/v1/models/${encodePath(repository)}`;
     const query = `Revision=${encodeURIComponent(revision)}`;
     const card = this.#parse(about, (await this.#client.json(api, signal)).value, repository);
