@@ -1,5 +1,6 @@
 #include "engine/check_request.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -48,6 +49,13 @@ void check_chunks(const ChunkPolicy& chunks) {
   }
 }
 
+// The codec's own channels, all of them or their mean.
+void check_channels(int channels, int of_codec) {
+  if (channels == 0 || channels == 1 || channels == of_codec) return;
+  const std::string allowed = of_codec == 1 ? "0 or 1" : "0, 1 or " + std::to_string(of_codec);
+  throw Error("bad_request", "channels must be " + allowed + ", not " + std::to_string(channels) + ".");
+}
+
 void check_ms(const char* field, double ms) {
   if (ms >= 0 && ms <= kMostMs) return;  // neither holds for what is not a number
   throw Error("bad_request", std::string(field) + " must be between 0 and " + std::to_string(kMostMs) +
@@ -55,6 +63,19 @@ void check_ms(const char* field, double ms) {
 }
 
 }  // namespace
+
+void check_models(const Backend& backend) {
+  if (!backend.lm || !backend.codec) return;
+  const LmConfig& lm = backend.lm->config();
+  const CodecConfig& codec = backend.codec->config();
+  for (int book = 0; book < std::min(lm.n_vq, codec.n_codebooks); ++book) {
+    const int size = lm.codebook_sizes[static_cast<size_t>(book)];
+    if (size <= codec.codebook_size) continue;
+    throw Error("model_invalid", "Codebook " + std::to_string(book) + " of the language model has " +
+                                     std::to_string(size) + " codes, but those of the codec have " +
+                                     std::to_string(codec.codebook_size) + "; the two do not belong together.");
+  }
+}
 
 void check_limits(const EngineLimits& limits) {
   require_between("max_sequences", limits.max_sequences, 0, kMost / 2);
@@ -86,7 +107,7 @@ void check_request(const GenerateRequest& request, const Backend& backend) {
   validate(request.sampling, config.n_vq);
   require_between("max_frames", request.max_frames, 1, config.max_positions);
   require_between("buffer_frames", request.buffer_frames, 1, kMost);
-  if (request.want_audio) require_between("channels", request.channels, 0, backend.codec->config().channels);
+  if (request.want_audio) check_channels(request.channels, backend.codec->config().channels);
   check_ms("lead_ms", request.lead_ms);
   check_ms("reserve_ms", request.reserve_ms);
   check_chunks(request.chunks);

@@ -165,6 +165,7 @@ struct Engine::Impl {
 
 Engine::Engine(std::unique_ptr<Backend> backend, const EngineLimits& limits, Sink sink) {
   check_limits(limits);
+  check_models(*backend);
   impl_ = std::make_unique<Impl>(std::move(backend), limits, std::move(sink));
 }
 

@@ -48,7 +48,7 @@ struct GenerateRequest {
   ChunkPolicy chunks;
   bool want_codes = false;  // deliver codes with each chunk
   bool want_audio = true;   // false: codes only, no codec work
-  int channels = 0;         // of the audio handed out: 1 is the mean of two, 0 is what the codec makes
+  int channels = 0;         // of the audio handed out: 1 is the mean of all, 0 is what the codec makes
   bool ignore_stop = false;  // speak max_frames whatever the model decides (load tests)
 };
 
@@ -114,7 +114,7 @@ class Engine {
   // Called on the scheduler thread, a few times a tick at most; must not block, throw or close the engine.
   using Sink = std::function<void(std::vector<Event>&&)>;
 
-  // Throws Error("bad_request") for limits that make no sense.
+  // Throws Error("bad_request") for limits that make no sense and Error("model_invalid") for models that do not fit together.
   Engine(std::unique_ptr<Backend> backend, const EngineLimits& limits, Sink sink);
   ~Engine();  // same as close()
   Engine(const Engine&) = delete;

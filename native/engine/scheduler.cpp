@@ -10,10 +10,14 @@ namespace {
 
 // Prompts and recordings are put off for so many ticks at most.
 constexpr int kMostPutOff = 3;
-// Interleaved stereo to the mean of both, in place.
-void mix_to_mono(std::vector<float>& pcm) {
-  const size_t samples = pcm.size() / 2;
-  for (size_t i = 0; i < samples; ++i) pcm[i] = (pcm[2 * i] + pcm[2 * i + 1]) * 0.5f;
+// Interleaved channels to their mean, in place.
+void mix_to_mono(std::vector<float>& pcm, size_t channels) {
+  const size_t samples = pcm.size() / channels;
+  for (size_t i = 0; i < samples; ++i) {
+    float sum = 0;
+    for (size_t c = 0; c < channels; ++c) sum += pcm[i * channels + c];
+    pcm[i] = sum / static_cast<float>(channels);
+  }
   pcm.resize(samples);
 }
 
@@ -174,19 +178,21 @@ void Scheduler::admit() {
   }
 }
 
+int Scheduler::books_of(const GenerateRequest& request) const {
+  return request.sampling.n_vq > 0 ? request.sampling.n_vq : backend_.lm->config().n_vq;
+}
+
 void Scheduler::start(Sequence& sequence) {
   const GenerateRequest& request = sequence.request;
   sequence.lead = Lead(sequence.submitted, request.lead_ms, request.reserve_ms);
-  const int n_vq = backend_.lm->config().n_vq;
-  const int books = request.sampling.n_vq > 0 ? request.sampling.n_vq : n_vq;
   int samples = 0;
   if (request.want_audio) {
     const CodecConfig& codec = backend_.codec->config();
     samples = codec.frame_samples * codec.channels;
     sequence.decoder = backend_.codec->create_decoder();
   }
-  sequence.chunker = Chunker(request.chunks, samples, request.want_codes ? books : 0);
-  sequence.codes.resize(static_cast<size_t>(n_vq));
+  sequence.chunker = Chunker(request.chunks, samples, request.want_codes ? books_of(request) : 0);
+  sequence.codes.resize(static_cast<size_t>(backend_.lm->config().n_vq));
   prefill_->admit(sequence);
 }
 
@@ -242,12 +248,10 @@ void Scheduler::decode() {
     Sequence& sequence = *speaking_[i];
     if (sequence.cancelled || sequence.failure || frames_[i].stopped) continue;
     if (sequence.decoder) {
-      const int books = sequence.request.sampling.n_vq;
-      const int n_codebooks = backend_.codec->config().n_codebooks;
       decodes_.push_back({.stream = sequence.decoder.get(),
                           .codes = sequence.codes.data(),
                           .n_frames = 1,
-                          .n_books = books > 0 ? std::min(books, n_codebooks) : n_codebooks,
+                          .n_books = std::min(books_of(sequence.request), backend_.codec->config().n_codebooks),
                           .pcm = sequence.chunker.next_pcm()});
       decoding_.push_back(&sequence);
     }
@@ -313,8 +317,8 @@ double Scheduler::audio_ms(int frames) const {
 
 void Scheduler::hand_out(Sequence& sequence, std::vector<Event>& events) {
   events.push_back(sequence.chunker.take(sequence.id));
-  if (sequence.decoder && sequence.request.channels == 1 && backend_.codec->config().channels == 2) {
-    mix_to_mono(events.back().pcm);
+  if (sequence.decoder && sequence.request.channels == 1) {
+    mix_to_mono(events.back().pcm, static_cast<size_t>(backend_.codec->config().channels));
   }
   sequence.delivered += events.back().frames;
   const Time now = Clock::now();

@@ -59,6 +59,8 @@ class Scheduler {
   void choose_speakers(Time now);
   void sweep(std::vector<Event>& events);
   void admit();
+  // Codebooks that a request draws.
+  int books_of(const GenerateRequest& request) const;
   void start(Sequence& sequence);
   void step();
   void decode();

@@ -1,16 +1,39 @@
 // sonant_parity FOLDER [--device cpu|cuda[:N]] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]
-// Prints each error beside its tolerance; exit status 1 when one is exceeded, 2 on bad usage.
+// sonant_parity --company --lm FOLDER --codec FOLDER [the same]
+// Prints each error beside its tolerance, or with --company for each size of batch whether its first item gets what it gets alone, to
+// the bit; exit status 1 when a tolerance is exceeded or something differs, 2 on bad usage.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "backend/devices.h"
 #include "model/error.h"
+#include "parity/company.h"
 #include "parity/ladder.h"
+
+namespace {
+
+constexpr const char* kUsage =
+    "usage: sonant_parity FOLDER [--device cpu|cuda[:N]] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]\n"
+    "       sonant_parity --company [--lm FOLDER] [--codec FOLDER] [the same]\n";
+
+int company(const std::string& device, const sonant::BackendOptions& wanted) {
+  const auto opened = sonant::open_backend(device, wanted, wanted.precision);
+  int differ = 0;
+  for (const sonant::CompanyResult& result : check_company(*opened.backend, {})) {
+    std::printf("%-4s  %-14s  %3d together%s%s\n", result.difference.empty() ? "ok" : "FAIL", result.what.c_str(), result.size,
+                result.difference.empty() ? "" : ": parts at ", result.difference.c_str());
+    differ += !result.difference.empty();
+  }
+  return differ ? 1 : 0;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   sonant::LadderOptions options;
-  std::string folder, device = "cpu";
+  std::string folder, device = "cpu", lm, codec;
+  bool in_company = false;
   for (int i = 1; i < argc; i++) {
     const std::string arg = argv[i];
     const auto value = [&]() -> std::string {
@@ -30,15 +53,26 @@ int main(int argc, char** argv) {
       options.threads = std::atoi(value().c_str());
     } else if (arg == "--isa") {
       options.isa = value();
+    } else if (arg == "--company") {
+      in_company = true;
+    } else if (arg == "--lm") {
+      lm = value();
+    } else if (arg == "--codec") {
+      codec = value();
     } else if (arg.rfind("--", 0) == 0 || !folder.empty()) {
       return std::fprintf(stderr, "Unknown argument '%s'\n", arg.c_str()), 2;
     } else {
       folder = arg;
     }
   }
-  if (folder.empty()) return std::fprintf(stderr, "usage: sonant_parity FOLDER [--device cpu|cuda[:N]] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]\n"), 2;
+  if (in_company == (lm.empty() && codec.empty()) || in_company != folder.empty()) return std::fprintf(stderr, "%s", kUsage), 2;
   options.create = [&](const sonant::BackendOptions& wanted) { return sonant::open_backend(device, wanted, wanted.precision).backend; };
   try {
+    if (in_company) {
+      sonant::BackendOptions wanted;
+      wanted.lm_folder = lm, wanted.codec_folder = codec, wanted.precision = options.precision, wanted.threads = options.threads, wanted.isa = options.isa;
+      return company(device, wanted);
+    }
     int failed = 0;
     for (const sonant::Rung& rung : run_ladder(folder, options)) {
       std::printf("%-4s  %-14s  %-42s %10.3g  <= %-8.3g %s\n", rung.passed ? "ok" : "FAIL", rung.fixture.c_str(), rung.name.c_str(), rung.error,

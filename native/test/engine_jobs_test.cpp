@@ -87,10 +87,21 @@ TEST(engine_jobs_never_stall_a_stream_by_more_than_a_slice) {
 
 TEST(engine_jobs_can_be_cancelled) {
   Rig rig({.encode_slice_frames = 1});
-  const RequestId long_one = rig.engine->encode(tone(80 * 5000, 0.1f), 1, 1000);
+  // Somebody speaks whose steps are let through one by one, so that the job stands still in its middle.
+  Gate gate;
+  const GenerateRequest endless = running(*rig.state);
+  rig.state->on_step = [&](int) { gate.wait(); };
+  const RequestId speaking = rig.engine->generate(endless);
+  gate.wait_arrival(1);
+  const RequestId long_one = rig.engine->encode(tone(80 * 50, 0.1f), 1, 1000);
   const RequestId waiting = rig.engine->encode(tone(800, 0.1f), 1, 1000);
-  rig.engine->cancel(waiting);
-  rig.engine->cancel(long_one);
+  for (int step = 2; rig.state->calls.find('e') == std::string::npos; ++step) {
+    gate.pass();
+    gate.wait_arrival(step);
+  }
+  for (const RequestId id : {waiting, long_one, speaking}) rig.engine->cancel(id);
+  gate.open();
+  rig.listener.wait_done(speaking);
   for (const RequestId id : {long_one, waiting}) {
     const Heard heard = rig.listener.wait_done(id);
     CHECK(heard.end.reason == FinishReason::kCancelled);

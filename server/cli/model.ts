@@ -1,9 +1,10 @@
 /**
  * `npm run model -- COMMAND`: makes and inspects model folders.
  *
- *   random moss-tts-nano [-o FOLDER] [--dtype bf16|f32|int8] [--seed N]
- *                            a full-size model with random weights and the starter's voices, for measuring; it speaks
- *                            noise for as long as its text allows
+ *   random SHAPE [-o FOLDER] [--dtype bf16|f32|int8] [--seed N]
+ *                            a model of that shape with random weights, for measuring and testing; it speaks noise for as
+ *                            long as its text allows. A shape is a name (moss-tts-nano) or a folder with lm/config.json and
+ *                            codec/config.json; its tokenizer and voices come along, or the starter's where they fit
  *   convert IN OUT [--dtype keep|bf16|f32|int8]
  *                            a model folder, checkpoint folder or file of weights, as downloaded (safetensors or
  *                            PyTorch, in one file or in several), with one model.safetensors a checkpoint; int8 is for
@@ -15,15 +16,15 @@
  */
 
 import { existsSync } from "node:fs";
-import { cp, mkdir, rm, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { CARE_USAGE, listCommand, removeCommand, verifyCommand } from "./model-care.ts";
 import { PULL_USAGE, pullCommand } from "./model-pull.ts";
 import { ROOT, runTool, usage } from "./native-tool.ts";
 
 const USAGE = `
-npm run model -- random moss-tts-nano [-o FOLDER] [--dtype bf16|f32|int8] [--seed N]
+npm run model -- random moss-tts-nano|SHAPE_FOLDER [-o FOLDER] [--dtype bf16|f32|int8] [--seed N]
 npm run model -- convert IN OUT [--dtype keep|bf16|f32|int8]
 npm run model -- quantise IN OUT
 npm run model -- info FOLDER${PULL_USAGE}${CARE_USAGE}`;
@@ -36,10 +37,44 @@ async function tool(...args: string[]): Promise<void> {
   if (status !== 0) process.exit(status);
 }
 
-/**
- * A model folder of a known shape with random weights and the starter's tokenizer and voices, whose ids and codes fit any
- * larger vocabulary and equal codebooks.
- */
+/** The folder of a shape: one of ours by its name, or any that holds the two configs. */
+async function shapeFolder(shape: string): Promise<string> {
+  const hasConfigs = (folder: string) =>
+    ["lm", "codec"].every((part) => existsSync(join(folder, part, "config.json")));
+  const folder = [join(SHAPES, shape), resolve(shape)].find(hasConfigs);
+  if (folder !== undefined) return folder;
+  const known = (await readdir(SHAPES)).sort().join(", ");
+  return usage(
+    `There is no shape '${shape}'; give a folder with lm/config.json and codec/config.json, or one of: ${known}`,
+  );
+}
+
+/** Pieces and codebooks of a language model whose config the engine has read. */
+async function sizesOf(lmFolder: string): Promise<{ vocabulary: number; books: number[] }> {
+  const config = JSON.parse(await readFile(join(lmFolder, "config.json"), "utf8"));
+  const { n_vq, audio_vocab_size, audio_codebook_sizes, gpt2_config } = config;
+  const books = audio_codebook_sizes ?? Array.from({ length: n_vq }, () => audio_vocab_size);
+  return { vocabulary: gpt2_config.vocab_size, books };
+}
+
+/** Gives a model without a tokenizer or voices the starter's, if its vocabulary holds their ids and its codebooks their codes. */
+async function borrow(folder: string): Promise<void> {
+  const own = await sizesOf(join(folder, "lm"));
+  const starter = await sizesOf(join(STARTER, "lm"));
+  const hasCodes =
+    own.books.length === starter.books.length &&
+    starter.books.every((size, book) => size <= (own.books[book] as number));
+  for (const [what, fits] of [
+    ["lm/tokenizer.model", starter.vocabulary <= own.vocabulary],
+    ["voices", hasCodes],
+  ] as const) {
+    if (existsSync(join(folder, what))) continue;
+    if (fits) await cp(join(STARTER, what), join(folder, what), { recursive: true });
+    else process.stderr.write(`${what}: the starter's do not fit this shape and are left out.\n`);
+  }
+}
+
+/** A model folder of a shape with random weights. */
 async function random(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
@@ -52,9 +87,9 @@ async function random(args: string[]): Promise<void> {
   });
   const [shape, ...rest] = positionals;
   if (shape === undefined || rest.length > 0) usage(USAGE);
-  if (!existsSync(join(SHAPES, shape, "lm")))
-    usage(`There is no shape '${shape}'; known: moss-tts-nano`);
-  const folder = resolve(values.output ?? join("models", `${shape}-random`));
+  const from = await shapeFolder(shape);
+  const name = basename(from);
+  const folder = resolve(values.output ?? join("models", `${name}-random`));
   await mkdir(folder, { recursive: true });
   for (const part of ["lm", "codec"]) {
     const options = [
@@ -62,19 +97,13 @@ async function random(args: string[]): Promise<void> {
       part === "codec" && values.dtype === "int8" ? "bf16" : values.dtype,
       ...(part === "lm" ? ["--talkative"] : []),
     ];
-    await tool(
-      "random",
-      join(SHAPES, shape, part),
-      join(folder, part),
-      ...options,
-      "--seed",
-      values.seed,
-    );
+    await tool("random", join(from, part), join(folder, part), ...options, "--seed", values.seed);
   }
-  await cp(join(STARTER, "lm/tokenizer.model"), join(folder, "lm/tokenizer.model"));
-  await cp(join(STARTER, "voices"), join(folder, "voices"), { recursive: true });
+  if (from !== folder && existsSync(join(from, "voices")))
+    await cp(join(from, "voices"), join(folder, "voices"), { recursive: true });
+  await borrow(folder);
   const about = {
-    name: `${shape} (random weights)`,
+    name: `${name} (random weights)`,
     description: "Random weights for measuring; it speaks noise.",
     languages: ["en"],
   };

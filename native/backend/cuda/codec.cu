@@ -46,13 +46,22 @@ void CodecStageRunner<T>::reserve(int streams, cudaStream_t stream) {
 }
 
 template <class T>
+void CodecStageRunner<T>::run_joined(const StreamRef* streams, int count, cudaStream_t stream) const {
+  multiply<T>(stream, input_proj_.packed(), in_.data(), ld_in(), count * config_.steps_per_frame, StoreFloat{stack_.x(), stack_.ldx(), nullptr});
+  run(streams, count, stream);
+}
+
+template <class T>
+void CodecStageRunner<T>::run_split(const float* from, int ld, const StreamRef* streams, int count, cudaStream_t stream) const {
+  multiply_gathered<T>(stream, input_proj_.packed(), from, ld, count * config_.steps_per_frame, config_.patch, {in_.data(), ld_in()}, StoreFloat{stack_.x(), stack_.ldx(), nullptr});
+  run(streams, count, stream);
+}
+
+template <class T>
 void CodecStageRunner<T>::run(const StreamRef* streams, int count, cudaStream_t stream) const {
-  const int m = count * config_.steps_per_frame, d = config_.d_model, tile = largest_tile<T>(config_.steps_per_frame);
-  multiply<T>(stream, input_proj_.packed(), in_.data(), ld_in(), m, StoreFloat{stack_.x(), stack_.ldx(), nullptr});
-  stack_.run({{streams, config_.steps_per_frame, config_.window, ring_}, m, false, false, {nullptr, tile}, m / tile}, stream);
-  const NormedRows<T> scratch = stack_.scratch();
-  convert_rows<T>(stream, stack_.x(), stack_.ldx(), m, d, scratch.data, scratch.ld);
-  multiply<T>(stream, output_proj_.packed(), scratch.data, scratch.ld, m, StoreFloat{out_.data(), config_.out_dim, nullptr});
+  const int m = count * config_.steps_per_frame, tile = largest_tile<T>(config_.steps_per_frame);
+  stack_.run({Rows(streams, config_.steps_per_frame, config_.window, ring_), m, false, false, {nullptr, tile}, m / tile}, stream);
+  multiply_gathered<T>(stream, output_proj_.packed(), stack_.x(), stack_.ldx(), m, 1, stack_.scratch(), StoreFloat{out_.data(), config_.out_dim, nullptr});
 }
 
 template <class T>
@@ -282,12 +291,10 @@ void CudaCodec<T>::queue_decode(int n) {
   copy_words(stream_, {{decoder_.refs(), codes_.up(places * static_cast<size_t>(config_.n_codebooks)), books_.up(places), {}}});
   sum_codes(stream_, codes_.device.data(), config_.n_codebooks, books_.device.data(), n, tables_.data(), config_.codebook_size, config_.code_dim, latent_bias_.data(), latent_.data(), config_.code_dim);
   const float* from = latent_.data();
-  int ld = config_.code_dim, rows = n;
+  int ld = config_.code_dim;
   for (size_t s = 0; s < decoder_.stages().size(); s++) {
     const CodecStageRunner<T>& stage = *decoder_.stages()[s];
-    rows *= stage.config().patch;
-    split_rows<T>(stream_, from, ld, rows, stage.config().in_dim, stage.config().patch, stage.input(), stage.ld_in());
-    stage.run(decoder_.streams(s), n, stream_);
+    stage.run_split(from, ld, decoder_.streams(s), n, stream_);
     from = stage.output();
     ld = stage.config().out_dim;
   }
@@ -345,7 +352,7 @@ void CudaCodec<T>::encode_frame(const std::vector<EncodeItem*>& items, int frame
     const CodecStageRunner<float>& stage = *encoder_->stages()[s];
     const int patch = stage.config().patch;
     join_rows(stream_, from, ld, n * stage.config().steps_per_frame, stage.config().in_dim / patch, patch, stage.input(), stage.ld_in());
-    stage.run(encoder_->streams(s), n, stream_);
+    stage.run_joined(encoder_->streams(s), n, stream_);
     from = stage.output();
     ld = stage.config().out_dim;
   }

@@ -24,13 +24,18 @@ class CodecStageRunner {
   int ring() const { return ring_; }  // pages of a stream
   size_t page_bytes() const { return stack_.page_bytes(); }
   void reserve(int streams, cudaStream_t stream);
-  // The stage's input [streams * steps][ld_in()] and output [streams * steps][out_dim].
+  // Where the stage's input may be put [streams * steps][ld_in()], and its output [streams * steps][out_dim].
   T* input() const { return in_.data(); }
   int ld_in() const { return (config_.in_dim + kBlockK - 1) / kBlockK * kBlockK; }
   const float* output() const { return out_.data(); }
-  void run(const StreamRef* streams, int count, cudaStream_t stream) const;
+  // Runs `count` streams: from input(),
+  void run_joined(const StreamRef* streams, int count, cudaStream_t stream) const;
+  // or from vectors [ld], each of which has the values of `patch` rows.
+  void run_split(const float* from, int ld, const StreamRef* streams, int count, cudaStream_t stream) const;
 
  private:
+  void run(const StreamRef* streams, int count, cudaStream_t stream) const;
+
   const CodecStage config_;
   const int ring_;
   Matrix<T> input_proj_, output_proj_;

@@ -32,7 +32,7 @@ __device__ inline uint32_t pack_bf16(float low, float high) {
 #ifdef SONANT_CUDA_EMULATION
   const auto round = [](float x) {
     const uint32_t bits = __float_as_uint(x);
-    return (bits + 0x7fffu + ((bits >> 16) & 1)) >> 16;
+    return x != x ? 0x7fffu : (bits + 0x7fffu + ((bits >> 16) & 1)) >> 16;  // rounding up would make a number of some that are none
   };
   return round(low) | round(high) << 16;
 #else

@@ -42,8 +42,7 @@ void CudaLanguageModel<T>::queue_local(int n, int books) {
   const int d = config_.d_model, n_vq = config_.n_vq, ldx = local_.ldx(), widest = config_.max_codebook();
   const Norm norm{local_norm_w_.data(), local_norm_b_.data(), config_.layer_norm_eps};
   const auto pass_at = [&](int position, int steps) {
-    Rows rows{local_streams_.data() + static_cast<size_t>(position) * kMaxRows};
-    rows.steps = steps;
+    const Rows rows(local_streams_.data() + static_cast<size_t>(position) * kMaxRows, steps);
     return Pass{rows, n * steps, true, position > 0 && !local_qkv_.empty(), {}, 0};
   };
   const DecideArgs decision{local_.x(), ldx, 2, n, d, norm, continue_row_.data(), stop_row_.data(), items_.device.data(), states_.device.data(),

@@ -85,7 +85,7 @@ __global__ void place_rows_kernel(Rows rows, int m, const float* frequencies, in
   const int row = blockIdx.x * kNormWarps + threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   await_previous();
   if (row >= m) return;
-  const int64_t position = rows.position(row);
+  const int position = rows.position(row);
   if (lane == 0) places[row] = {rows.page(row, position / kPageRows), static_cast<int>(position % kPageRows)};
   for (int i = lane; i < pairs; i += kWarp) turns[static_cast<size_t>(row) * pairs + i] = turn_of(position, frequencies, i);
 }
@@ -127,7 +127,8 @@ __global__ void split_rows_kernel(const float* in, int ld_in, int size, int patc
   await_previous();
   const float* from = in + static_cast<size_t>(blockIdx.x / patch) * ld_in + blockIdx.x % patch;
   for (int c = 2 * threadIdx.x; c < size; c += 2 * blockDim.x)
-    store_pair(out + static_cast<size_t>(blockIdx.x) * ld_out + c, from[static_cast<size_t>(c) * patch], from[static_cast<size_t>(c + 1) * patch]);
+    // An odd last one has none beside it: what lies there may be no number, which a weight of zero would not hide.
+    store_pair(out + static_cast<size_t>(blockIdx.x) * ld_out + c, from[static_cast<size_t>(c) * patch], c + 1 < size ? from[static_cast<size_t>(c + 1) * patch] : 0.0f);
 }
 
 __global__ void join_rows_kernel(const float* in, int ld_in, int size, int patch, float* out, int ld_out) {
@@ -136,10 +137,9 @@ __global__ void join_rows_kernel(const float* in, int ld_in, int size, int patch
     out[static_cast<size_t>(blockIdx.x) * ld_out + i] = in[(static_cast<size_t>(blockIdx.x) * patch + i % patch) * ld_in + i / patch];
 }
 
-__global__ void decide_kernel(DecideArgs args) {
-  await_previous();
-  const int item = blockIdx.x * 8 + threadIdx.x / kWarp;
-  if (item < args.n) decide_item(args, item, threadIdx.x % kWarp);
+__global__ void __launch_bounds__(kDecisions* kWarp) decide_kernel(DecideArgs args) {
+  SONANT_DYNAMIC_SHARED(shared);
+  decide_items(args, reinterpret_cast<float*>(shared));
 }
 
 constexpr int kQuantiseThreads = 256;
@@ -188,17 +188,25 @@ __global__ void quantise_kernel(QuantiseArgs args) {
   }
 }
 
+// A multiprocessor of a large card has no more than one of so many.
+constexpr unsigned kFewBlocks = 128;
+
 template <class T, int HD>
 void attend_width(cudaStream_t stream, const float* q, int ldq, int m, const Rows& rows, Tiles tiles, int n_tiles, const CacheLayout& layout, int layer, T* out, int ld_out) {
-  const size_t bytes = TileParts<T, HD>::bytes(tiles.size) + kParts * PartOfTile<T, HD>::kSharedBytes;
-  launch(stream, attend_kernel<T, HD>, dim3(static_cast<unsigned>(n_tiles), static_cast<unsigned>(layout.heads)), kParts * kWarp, bytes, q, ldq, m, rows, tiles, layout,
-         layer, out, ld_out);
+  const size_t bytes = TileParts<T, HD>::bytes(tiles.size) + kParts * PartOfTile<T, HD, 2>::kSharedBytes;
+  const dim3 grid(static_cast<unsigned>(n_tiles), static_cast<unsigned>(layout.heads));
+  const auto run = [&](const auto& kernel) { launch(stream, kernel, grid, kParts * kWarp, bytes, q, ldq, m, rows, tiles, layout, layer, out, ld_out); };
+  if constexpr (sizeof(T) == 2) {
+    if (tiles.size <= kHalfTile) return run(attend_kernel<T, HD, 1, false>);
+    if (grid.x * grid.y <= kFewBlocks) return run(attend_kernel<T, HD, 2, true>);
+  }
+  run(attend_kernel<T, HD, 2, false>);
 }
 
 template <class T, int HD>
 void attend_short_width(cudaStream_t stream, const float* q, int ldq, int m, const Rows& rows, const CacheLayout& layout, int layer, T* out, int ld_out) {
-  launch(stream, attend_short_kernel<T, HD>, dim3(static_cast<unsigned>(ceil_div(m * layout.heads, kShortWarps))), kShortWarps * kWarp,
-         kShortWarps * PartOfTile<T, HD>::kSharedBytes, q, ldq, m, rows, layout, layer, out, ld_out);
+  launch(stream, attend_short_kernel<T, HD>, dim3(static_cast<unsigned>(m), static_cast<unsigned>(ceil_div(layout.heads, kShortWarps))), kShortWarps * kWarp,
+         kShortWarps * PartOfTile<T, HD, 1>::kSharedBytes, q, ldq, rows, layout, layer, out, ld_out);
 }
 
 }  // namespace
@@ -213,15 +221,28 @@ void multiply(cudaStream_t stream, const PackedMatrix& w, const T* x, int ld, in
   else launch_large(stream, w, x, ld, m, out);
 }
 
+// A small product whose rows each block makes itself; false if it is not small enough.
+template <class In, class Out>
+bool launch_making(cudaStream_t stream, const PackedMatrix& w, const In& input, int m, const Out& out) {
+  if (m <= 8 && split_bytes<1, In>(w) <= kPlainShared) return launch_split<1>(stream, w, input, m, out), true;
+  if (m <= 16 && split_bytes<2, In>(w) <= kPlainShared) return launch_split<2>(stream, w, input, m, out), true;
+  if (m <= 32 && split_bytes<4, In>(w) <= kPlainShared) return launch_split<4>(stream, w, input, m, out), true;
+  return false;
+}
+
 template <class T, class Out>
-void multiply_normed(cudaStream_t stream, const PackedMatrix& w, const float* x, int ld, int m, const Norm& norm, NormedRows<T> scratch, const Out& out) {
-  if constexpr (sizeof(T) == 2) {
-    const NormedRows32 input{x, ld, norm};
-    if (m <= 8 && split_bytes<1, NormedRows32>(w) <= kPlainShared) return launch_split<1>(stream, w, input, m, out);
-    if (m <= 16 && split_bytes<2, NormedRows32>(w) <= kPlainShared) return launch_split<2>(stream, w, input, m, out);
-    if (m <= 32 && split_bytes<4, NormedRows32>(w) <= kPlainShared) return launch_split<4>(stream, w, input, m, out);
-  }
+void multiply_normed(cudaStream_t stream, const PackedMatrix& w, const float* x, int ld, int m, const Norm& norm, ProductRows<T> scratch, const Out& out) {
+  if constexpr (sizeof(T) == 2)
+    if (launch_making(stream, w, NormedRows32{x, ld, norm}, m, out)) return;
   norm_rows<T>(stream, x, ld, m, w.k, norm, scratch.data, scratch.ld, nullptr);
+  multiply<T>(stream, w, scratch.data, scratch.ld, m, out);
+}
+
+template <class T, class Out>
+void multiply_gathered(cudaStream_t stream, const PackedMatrix& w, const float* x, int ld, int m, int patch, ProductRows<T> scratch, const Out& out) {
+  if constexpr (sizeof(T) == 2)
+    if (launch_making(stream, w, GatheredRows32{x, ld, patch, 1.0f / static_cast<float>(patch)}, m, out)) return;
+  launch(stream, split_rows_kernel<T>, dim3(static_cast<unsigned>(m)), 128, 0, x, ld, w.k, patch, scratch.data, scratch.ld);
   multiply<T>(stream, w, scratch.data, scratch.ld, m, out);
 }
 
@@ -260,13 +281,9 @@ void norm_rows(cudaStream_t stream, const float* x, int ld, int m, int n, const 
 }
 
 template <class T>
-void convert_rows(cudaStream_t stream, const float* x, int ld, int m, int n, T* out, int ld_out) {
-  launch(stream, convert_rows_kernel<T>, dim3(static_cast<unsigned>(m)), 128, 0, x, ld, n, out, ld_out);
-}
-
-template <class T>
 void embed_rows(cudaStream_t stream, const int* ids, int m, const Embedding<T>& embedding, float* x, int ldx) {
-  launch(stream, embed_rows_kernel<T>, dim3(static_cast<unsigned>(m)), 256, 0, ids, embedding, x, ldx);
+  const int threads = std::min(512, ceil_div(embedding.d, 2 * kWarp) * kWarp);
+  launch(stream, embed_rows_kernel<T>, dim3(static_cast<unsigned>(m)), threads, 0, ids, embedding, x, ldx);
 }
 
 template <class T>
@@ -279,7 +296,7 @@ void begin_local(cudaStream_t stream, const FrameRef* items, int n, const float*
 }
 
 void decide(cudaStream_t stream, const DecideArgs& args) {
-  launch(stream, decide_kernel, dim3(static_cast<unsigned>(ceil_div(args.n, 8))), 8 * kWarp, 0, args);
+  launch(stream, decide_kernel, dim3(static_cast<unsigned>(ceil_div(args.n, kDecisions))), kDecisions * kWarp, size_t{4} * static_cast<size_t>(args.d) * sizeof(float), args);
 }
 
 template <class T>
@@ -289,11 +306,6 @@ void draw(cudaStream_t stream, const DrawArgs& args, int n) {
 
 void sum_codes(cudaStream_t stream, const int* codes, int ld_codes, const int* n_books, int m, const float* tables, int size, int n, const float* bias, float* out, int ld) {
   launch(stream, sum_codes_kernel, dim3(static_cast<unsigned>(m), static_cast<unsigned>(ceil_div(n, 256))), 256, 0, codes, ld_codes, n_books, tables, size, n, bias, out, ld);
-}
-
-template <class T>
-void split_rows(cudaStream_t stream, const float* in, int ld_in, int m, int size, int patch, T* out, int ld_out) {
-  launch(stream, split_rows_kernel<T>, dim3(static_cast<unsigned>(m)), 128, 0, in, ld_in, size, patch, out, ld_out);
 }
 
 void join_rows(cudaStream_t stream, const float* in, int ld_in, int m, int size, int patch, float* out, int ld_out) {
@@ -306,11 +318,12 @@ void quantise(cudaStream_t stream, const QuantiseArgs& args, int m) {
 }
 
 #define SONANT_PRODUCTS(T, OUT)                                                                                                       \
-  template void multiply_normed<T, OUT>(cudaStream_t, const PackedMatrix&, const float*, int, int, const Norm&, NormedRows<T>, const OUT&); \
+  template void multiply_normed<T, OUT>(cudaStream_t, const PackedMatrix&, const float*, int, int, const Norm&, ProductRows<T>, const OUT&); \
   template void multiply<T, OUT>(cudaStream_t, const PackedMatrix&, const T*, int, int, const OUT&);
 #define SONANT_TYPE(T)                                                                                                                \
   template void expand_rows<T>(cudaStream_t, const T*, int, int, float*, int);                                                        \
   SONANT_PRODUCTS(T, StoreTurned)                                                                                                     \
+  template void multiply_gathered<T, StoreFloat>(cudaStream_t, const PackedMatrix&, const float*, int, int, int, ProductRows<T>, const StoreFloat&); \
   SONANT_PRODUCTS(T, StoreFloat)                                                                                                      \
   SONANT_PRODUCTS(T, AddToStream)                                                                                                     \
   SONANT_PRODUCTS(T, StoreGelu<T>)                                                                                                    \
@@ -318,10 +331,8 @@ void quantise(cudaStream_t stream, const QuantiseArgs& args, int m) {
   template void attend<T>(cudaStream_t, const float*, int, int, const Rows&, Tiles, int, const CacheLayout&, int, T*, int);           \
   template void attend_short<T>(cudaStream_t, const float*, int, int, const Rows&, const CacheLayout&, int, T*, int);                 \
   template void norm_rows<T>(cudaStream_t, const float*, int, int, int, const Norm&, T*, int, const int*);                            \
-  template void convert_rows<T>(cudaStream_t, const float*, int, int, int, T*, int);                                                  \
   template void embed_rows<T>(cudaStream_t, const int*, int, const Embedding<T>&, float*, int);                                       \
-  template void draw<T>(cudaStream_t, const DrawArgs&, int);                                                                          \
-  template void split_rows<T>(cudaStream_t, const float*, int, int, int, int, T*, int);
+  template void draw<T>(cudaStream_t, const DrawArgs&, int);
 SONANT_TYPE(float)
 SONANT_TYPE(bf16)
 

@@ -25,16 +25,20 @@ struct Copies {
 };
 void copy_words(cudaStream_t stream, const Copies& copies);
 
-// Where normed rows lie between a norm and a large product: [m][padded k], zeros in the padding.
+// Where rows lie that a large product takes: [m][padded k], zeros in the padding.
 template <class T>
-struct NormedRows {
+struct ProductRows {
   T* data = nullptr;
   int ld = 0;
 };
 
 // out(norm(x) w^T) for fp32 rows x [m][ld].
 template <class T, class Out>
-void multiply_normed(cudaStream_t stream, const PackedMatrix& w, const float* x, int ld, int m, const Norm& norm, NormedRows<T> scratch, const Out& out);
+void multiply_normed(cudaStream_t stream, const PackedMatrix& w, const float* x, int ld, int m, const Norm& norm, ProductRows<T> scratch, const Out& out);
+// out(y w^T) for m rows y that lie in fp32 rows x as vectors [k][patch]: value c of row r is value c * patch + r % patch of row
+// r / patch of x.
+template <class T, class Out>
+void multiply_gathered(cudaStream_t stream, const PackedMatrix& w, const float* x, int ld, int m, int patch, ProductRows<T> scratch, const Out& out);
 // out(x w^T); in bf16, ld is at least the padded k and the padding holds zeros.
 template <class T, class Out>
 void multiply(cudaStream_t stream, const PackedMatrix& w, const T* x, int ld, int m, const Out& out);
@@ -51,8 +55,6 @@ void attend_short(cudaStream_t stream, const float* q, int ldq, int m, const Row
 
 template <class T>
 void norm_rows(cudaStream_t stream, const float* x, int ld, int m, int n, const Norm& norm, T* out, int ld_out, const int* places);
-template <class T>
-void convert_rows(cudaStream_t stream, const float* x, int ld, int m, int n, T* out, int ld_out);
 
 // Rows of a table as fp32.
 template <class T>
@@ -70,9 +72,6 @@ void draw(cudaStream_t stream, const DrawArgs& args, int n);
 
 // Sum of table rows and a bias for each frame: codes [m][ld_codes], tables [books][size][n], books in order.
 void sum_codes(cudaStream_t stream, const int* codes, int ld_codes, const int* n_books, int m, const float* tables, int size, int n, const float* bias, float* out, int ld);
-// One vector [size][patch] becomes `patch` rows of [size], in the products' type; `m` rows come out.
-template <class T>
-void split_rows(cudaStream_t stream, const float* in, int ld_in, int m, int size, int patch, T* out, int ld_out);
 // `patch` rows of [size] become one vector [size][patch].
 void join_rows(cudaStream_t stream, const float* in, int ld_in, int m, int size, int patch, float* out, int ld_out);
 

@@ -213,7 +213,7 @@ void CudaLanguageModel<T>::run_prompt(const std::vector<GlobalRow>& batch) {
   const int m = static_cast<int>(batch.size()), d = config_.d_model, n_tiles = describe_rows(batch, m);
   const auto rows = static_cast<size_t>(m);
   copy_words(stream_, {{streams_.up(rows), places_.up(rows), ids_.up(rows * static_cast<size_t>(config_.row_width())), tiles_.up(static_cast<size_t>(n_tiles))}});
-  queue_global(m, {Rows{streams_.device.data()}, m, false, false, {tiles_.device.data(), kTileSize<T>}, n_tiles});
+  queue_global(m, {Rows(streams_.device.data(), 1), m, false, false, {tiles_.device.data(), kTileSize<T>}, n_tiles});
   bool wants_hidden = false;
   for (const GlobalRow& row : batch) wants_hidden |= row.hidden != nullptr;
   if (wants_hidden) {
@@ -231,7 +231,7 @@ template <class T>
 void CudaLanguageModel<T>::queue_frame_rows(int m) {
   const auto rows = static_cast<size_t>(m);
   copy_words(stream_, {{streams_.up(rows), places_.up(rows), ids_.up(rows * static_cast<size_t>(config_.row_width())), {}}});
-  queue_global(m, {Rows{streams_.device.data()}, m, false, false, {}, m});
+  queue_global(m, {Rows(streams_.device.data(), 1), m, false, false, {}, m});
 }
 
 template <class T>

@@ -74,7 +74,7 @@ struct QkvPlace {
 };
 
 // By how much pair i of a query or key is turned at its position: cosine and sine.
-__device__ inline float2 turn_of(int64_t position, const float* frequencies, int i) {
+__device__ inline float2 turn_of(int position, const float* frequencies, int i) {
   float sine, cosine;
   sincosf(static_cast<float>(position) * frequencies[i], &sine, &cosine);
   return make_float2(cosine, sine);

@@ -40,49 +40,56 @@ constexpr int kHeldValues = 768;
 
 class HeldPairs {
  public:
-  __device__ HeldPairs(const float* from, int n, int lane) : from_(from), n_(n), lane_(lane) {
+  __device__ HeldPairs(const float* from, int n, int lane) : from_(from + 2 * lane), left_(n - 2 * lane) {
 #pragma unroll
-    for (int slot = 0; slot < kSlots; slot++)
-      if (2 * slot * kWarp < n) held_[slot] = *reinterpret_cast<const float2*>(from + min(2 * (slot * kWarp + lane), n - 2));
+    for (int slot = 0; slot < kSlots; slot++) held_[slot] = *reinterpret_cast<const float2*>(from_ + min(2 * slot * kWarp, left_ - 2));
   }
-  // Calls use(i, pair) for the pairs of values i and i + 1.
+  // Calls use(i, pair) for the pairs of values i and i + 1, i counted from the lane's first.
   template <class Use>
   __device__ void each(const Use& use) const {
 #pragma unroll
     for (int slot = 0; slot < kSlots; slot++)
-      if (const int i = 2 * (slot * kWarp + lane_); i < n_) use(i, held_[slot]);
-    for (int i = kHeldValues + 2 * lane_; i < n_; i += 2 * kWarp) use(i, *reinterpret_cast<const float2*>(from_ + i));
+      if (2 * slot * kWarp < left_) use(2 * slot * kWarp, held_[slot]);
+#pragma unroll 1
+    for (int i = kHeldValues; i < left_; i += 2 * kWarp) use(i, *reinterpret_cast<const float2*>(from_ + i));
   }
 
  private:
   static constexpr int kSlots = kHeldValues / (2 * kWarp);
 
   const float* from_;
-  const int n_, lane_;
+  const int left_;
   float2 held_[kSlots];
 };
 
-// Calls use(i, a, b) with the normed values i and i + 1 of a row of n, each on one lane of a warp.
+// Calls use(i, a, b) with the normed values i and i + 1 of a row of n, each on one lane of a warp. `inverse` is 1 / n, which is
+// worked out before the row is waited for.
 template <class Use>
-__device__ inline void each_normed(const float* row, int n, const Norm& norm, int lane, const Use& use) {
+__device__ inline void each_normed(const float* row, int n, float inverse, const Norm& norm, int lane, const Use& use) {
   const HeldPairs values(row, n, lane);
   float sum = 0;
   values.each([&](int, float2 x) { sum += x.x + x.y; });
-  const float mean = warp_sum(sum) / static_cast<float>(n);
+  const float mean = warp_sum(sum) * inverse;
   float squares = 0;
-  values.each([&](int, float2 x) { squares += (x.x - mean) * (x.x - mean) + (x.y - mean) * (x.y - mean); });
-  const float scale = rsqrtf(warp_sum(squares) / static_cast<float>(n) + norm.eps);
+  values.each([&](int, float2 x) {
+    const float a = x.x - mean, b = x.y - mean;
+    squares = fmaf(b, b, fmaf(a, a, squares));
+  });
+  const float scale = rsqrtf(warp_sum(squares) * inverse + norm.eps);
+  const float *weight = norm.weight + 2 * lane, *bias = norm.bias + 2 * lane;
   values.each([&](int i, float2 x) {
-    const float2 w = *reinterpret_cast<const float2*>(norm.weight + i), b = *reinterpret_cast<const float2*>(norm.bias + i);
-    use(i, (x.x - mean) * scale * w.x + b.x, (x.y - mean) * scale * w.y + b.y);
+    const float2 w = *reinterpret_cast<const float2*>(weight + i), b = *reinterpret_cast<const float2*>(bias + i);
+    use(2 * lane + i, fmaf((x.x - mean) * scale, w.x, b.x), fmaf((x.y - mean) * scale, w.y, b.y));
   });
 }
 
 // The vectors of a norm of rows of n on their way to shared memory [2][n], by all `threads` threads of a block.
 __device__ inline void copy_norm(const Norm& norm, int n, float* to, int threads) {
   if (n % 4 == 0) {
+#pragma unroll 1
     for (int i = 4 * static_cast<int>(threadIdx.x); i < 2 * n; i += 4 * threads) copy16(to + i, i < n ? norm.weight + i : norm.bias + (i - n));
   } else {
+#pragma unroll 1
     for (int i = threadIdx.x; i < 2 * n; i += threads) to[i] = i < n ? norm.weight[i] : norm.bias[i - n];
   }
   close_copies();
@@ -176,7 +183,7 @@ struct PlainRows {
   int ld;
 };
 
-// or made by the block itself, in shared memory: fp32 with a norm in front.
+// or made by the block itself, in shared memory: of fp32 rows with a norm in front,
 struct NormedRows32 {
   static constexpr bool kMade = true;
   const float* x;
@@ -188,19 +195,48 @@ struct NormedRows32 {
   // Before what the rows are made of is there.
   __device__ void begin(int k, float* extra) const { copy_norm(norm, k, extra, kSegments * kWarp); }
   // Rows [row0, row0 + count) into rows [count][ld_rows], by all warps of the block.
-  __device__ void make(const float* extra, int k, int row0, int count, bf16* rows, int ld_rows, int warp, int lane) const {
+  __device__ void make(const float* extra, int k, float inverse, int row0, int count, bf16* rows, int ld_rows, int warp, int lane) const {
     await_copies<0>();
     __syncthreads();
     const Norm held{extra, extra + k, norm.eps};
+#pragma unroll 1
     for (int r = warp; r < count; r += kSegments)
-      each_normed(x + static_cast<size_t>(row0 + r) * ld, k, held, lane, [&](int i, float a, float b) { store_pair(rows + static_cast<size_t>(r) * ld_rows + i, a, b); });
+      each_normed(x + static_cast<size_t>(row0 + r) * ld, k, inverse, held, lane, [&](int i, float a, float b) { store_pair(rows + static_cast<size_t>(r) * ld_rows + i, a, b); });
   }
 };
 
+// or likewise as they are: value c of row r is value c * patch + r % patch of row r / patch of x.
+struct GatheredRows32 {
+  static constexpr bool kMade = true;
+  const float* x;
+  int ld, patch;
+  float inverse_patch;
+
+  static constexpr size_t extra_bytes(int) { return 0; }
+  __device__ void begin(int, float*) const {}
+  __device__ void make(const float*, int k, float, int row0, int count, bf16* rows, int ld_rows, int warp, int lane) const {
+#pragma unroll 1
+    for (int r = warp; r < count; r += kSegments) {
+      const int row = row0 + r, whole = static_cast<int>((static_cast<float>(row) + 0.5f) * inverse_patch);
+      const float* from = x + static_cast<size_t>(whole) * ld + (row - whole * patch);
+#pragma unroll 4
+      for (int c = 2 * lane; c < k; c += 2 * kWarp) store_pair(rows + static_cast<size_t>(r) * ld_rows + c, from[c * patch], c + 1 < k ? from[(c + 1) * patch] : 0.0f);
+    }
+  }
+};
+
+// Blocks of weights of a warp that do not fit its registers and so go to shared memory, before the rows are waited for.
+template <int N>
+__host__ __device__ inline int late_blocks(const PackedMatrix& w) {
+  const int most = (w.blocks() + kSegments - 1) / kSegments;
+  return most > kBatch<N> ? most - kBatch<N> : 0;
+}
+constexpr int kFragments = 2 * kWarp;  // of 16 bytes, a block of weights
+
 // Shared memory of a block.
 template <int N, class In>
-constexpr size_t split_bytes(const PackedMatrix& w) {
-  size_t bytes = size_t{kSegments} * N * 4 * kWarp * sizeof(float);
+inline size_t split_bytes(const PackedMatrix& w) {
+  size_t bytes = size_t{kSegments} * N * 4 * kWarp * sizeof(float) + size_t{kSegments} * late_blocks<N>(w) * kFragments * 16;
   if constexpr (In::kMade) bytes += In::extra_bytes(w.k) + size_t{kTileRows} * N * static_cast<size_t>(w.padded_k() + kSpread) * sizeof(bf16);
   return bytes;
 }
@@ -216,21 +252,32 @@ __global__ void __launch_bounds__(kSegments* kWarp, N == 1 ? 2 : 1) split_produc
   Fragment weights[kBatch<N>];  // of the blocks that come next
 #pragma unroll
   for (int i = 0; i < kBatch<N>; i++) weights[i] = load_weights(w, tile, min(begin + i, w.blocks() - 1), lane);
+  auto* late = reinterpret_cast<uint4*>(partial + kSegments * N * 4 * kWarp) + warp * late_blocks<N>(w) * kFragments + lane;
+#pragma unroll 1
+  for (int i = begin + kBatch<N>; i < end; i++) {
+    const auto* at = static_cast<const uint4*>(w.data) + (static_cast<size_t>(tile) * w.blocks() + i) * kFragments + lane;
+    uint4* to = late + (i - begin - kBatch<N>) * kFragments;
+    copy16(to, at), copy16(to + kWarp, at + kWarp);
+  }
+  close_copies();
   Results<N, Out> results(tile, row0, m, w.n, out);
 
   const bf16* in;
   int ld;
   if constexpr (In::kMade) {
-    auto* rows = reinterpret_cast<bf16*>(partial + kSegments * N * 4 * kWarp);
+    auto* rows = reinterpret_cast<bf16*>(partial + kSegments * N * 4 * kWarp + kSegments * late_blocks<N>(w) * kFragments * 4);
     const int count = min(kTileRows * N, m - row0);
     ld = w.padded_k() + kSpread;
     auto* extra = reinterpret_cast<float*>(rows + kTileRows * N * ld);
     input.begin(w.k, extra);
+#pragma unroll 1
     for (int r = warp; r < count; r += kSegments)
+#pragma unroll 1
       for (int i = w.k + 2 * lane; i < w.padded_k(); i += 2 * kWarp) store_pair(rows + static_cast<size_t>(r) * ld + i, 0, 0);
+    const float inverse = 1.0f / static_cast<float>(w.k);
     await_previous();
     results.begin(out);
-    input.make(extra, w.k, row0, count, rows, ld, warp, lane);
+    input.make(extra, w.k, inverse, row0, count, rows, ld, warp, lane);
     __syncthreads();
     in = rows;
   } else {
@@ -244,9 +291,10 @@ __global__ void __launch_bounds__(kSegments* kWarp, N == 1 ? 2 : 1) split_produc
   for (int j = 0; j < N; j++) row[j] = in + static_cast<size_t>(min(j * kTileRows + g, m - 1 - row0)) * ld + begin * kBlockK + 8 * t;
 
   float sum[N][4] = {};
+  await_copies<0>();  // each lane's own
   multiply_blocks<N>(sum, row, end - begin, [&](int i, int b) {
     const Fragment now = weights[b];
-    if (begin + i + b + kBatch<N> < end) weights[b] = load_weights(w, tile, begin + i + b + kBatch<N>, lane);
+    if (begin + i + b + kBatch<N> < end) weights[b] = {{late[(i + b) * kFragments], late[(i + b) * kFragments + kWarp]}};
     return now;
   });
 #pragma unroll
@@ -410,22 +458,13 @@ __global__ void __launch_bounds__(kNormWarps* kWarp) norm_rows_kernel(const floa
   copy_norm(norm, n, vectors, kNormWarps * kWarp);
   await_copies<0>();
   __syncthreads();
+  const float inverse = 1.0f / static_cast<float>(n);
   await_previous();
   if (row >= m) return;
   const int place = places ? places[row] : row;
   if (place < 0) return;
   T* to = out + static_cast<size_t>(place) * ld_out;
-  each_normed(x + static_cast<size_t>(row) * ld, n, Norm{vectors, vectors + n, norm.eps}, threadIdx.x % kWarp, [&](int i, float a, float b) { store_pair(to + i, a, b); });
-}
-
-// fp32 to the type that products take.
-template <class T>
-__global__ void convert_rows_kernel(const float* x, int ld, int n, T* out, int ld_out) {
-  await_previous();
-  for (int i = 2 * threadIdx.x; i < n; i += 2 * blockDim.x) {
-    const float* at = x + static_cast<size_t>(blockIdx.x) * ld + i;
-    store_pair(out + static_cast<size_t>(blockIdx.x) * ld_out + i, at[0], at[1]);
-  }
+  each_normed(x + static_cast<size_t>(row) * ld, n, inverse, Norm{vectors, vectors + n, norm.eps}, threadIdx.x % kWarp, [&](int i, float a, float b) { store_pair(to + i, a, b); });
 }
 
 }  // namespace sonant::cuda

@@ -22,11 +22,26 @@ struct Rows {
   int steps = 1;       // consecutive rows of each stream
   int window = 0;      // positions that a row sees, its own included; 0: all before it
   int ring = 0;        // pages after which a cache starts over; 0: never
+  float inverse_steps = 1, inverse_ring = 0;
 
-  __device__ int64_t position(int row) const { return streams[row / steps].step * steps + row % steps; }
-  // Whole pages, so that rows of one page see the same ones: first page that the row may see.
-  __device__ int64_t first(int64_t position) const { return window > 0 && position >= window ? position - window + 1 : 0; }
-  __device__ void* page(int row, int64_t index) const { return streams[row / steps].pages[ring > 0 ? index % ring : index]; }
+  Rows() = default;
+  Rows(const StreamRef* streams_, int steps_, int window_ = 0, int ring_ = 0)
+      : streams(streams_), steps(steps_), window(window_), ring(ring_), inverse_steps(1.0f / static_cast<float>(steps_)),
+        inverse_ring(ring_ > 0 ? 1.0f / static_cast<float>(ring_) : 0) {}
+
+  // Whole divisions are dear. Exact for numbers below 2^22, which are months of speech in pages: the half is more than what
+  // rounding takes away.
+  __device__ static int divide(int number, float inverse) { return static_cast<int>((static_cast<float>(number) + 0.5f) * inverse); }
+  __device__ int stream(int row) const { return divide(row, inverse_steps); }
+  __device__ int position(int row) const {
+    const int of = stream(row);
+    return static_cast<int>(streams[of].step) * steps + (row - of * steps);
+  }
+  // The first position that a row sees.
+  __device__ int first(int position) const { return window > 0 && position >= window ? position - window + 1 : 0; }
+  __device__ void* const* pages(int row) const { return streams[stream(row)].pages; }
+  __device__ int place(int page) const { return page - divide(page, inverse_ring) * ring; }  // in the table of pages
+  __device__ void* page(int row, int index) const { return pages(row)[place(index)]; }
 };
 
 // Where a row's keys and values go, of all layers alike.
@@ -65,12 +80,17 @@ struct Embedding {
   int n_vq, pad, d;
 
   __device__ void sum(const int* ids, float* x, int thread, int threads) const {
-    for (int i = thread; i < d; i += threads) {
-      float sum = to_float(text[static_cast<size_t>(ids[0]) * d + i]);
-#pragma unroll 4
-      for (int k = 0; k < n_vq; k++)
-        if (ids[1 + k] != pad) sum += to_float(audio[k][static_cast<size_t>(ids[1 + k]) * d + i]);
-      x[i] = sum;
+    for (int i = 2 * thread; i < d; i += 2 * threads) {
+      const T* of_text = text + static_cast<size_t>(ids[0]) * d + i;
+      float a = to_float(of_text[0]), b = to_float(of_text[1]);
+#pragma unroll 16
+      for (int k = 0; k < n_vq; k++) {
+        const int id = ids[1 + k];
+        const T* of_code = audio[k] + static_cast<size_t>(id == pad ? 0 : id) * d + i;
+        const float first = to_float(of_code[0]), second = to_float(of_code[1]);
+        a += id == pad ? 0.0f : first, b += id == pad ? 0.0f : second;
+      }
+      store_pair(x + i, a, b);
     }
   }
 };

@@ -49,7 +49,7 @@ class Stack {
   // The residual stream [m][d], which run() takes its rows from and leaves them in.
   float* x() const { return x_.data(); }
   int ldx() const { return shape_.d; }
-  NormedRows<T> scratch() const { return {normed_.data(), padded(shape_.d)}; }
+  ProductRows<T> scratch() const { return {normed_.data(), padded(shape_.d)}; }
   void run(const Pass& pass, cudaStream_t stream) const;
   // Queries of a pass that has them already [m][d].
   float* q() const { return q_.data(); }

@@ -60,6 +60,7 @@ void limit_bytes(size_t bytes);
 #define __device__
 #define __host__
 #define __forceinline__ inline
+#define __noinline__
 #define __launch_bounds__(...)
 #define __restrict__
 #define threadIdx (::sonant::cuda::emulation::place().thread)
@@ -125,6 +126,12 @@ inline uint32_t __reduce_max_sync(unsigned, uint32_t x) {
   return most;
 }
 inline int atomicAdd(int* at, int by) { return __atomic_fetch_add(at, by, __ATOMIC_ACQ_REL); }
+inline uint32_t atomicMax(uint32_t* at, uint32_t by) {
+  uint32_t old = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+  while (old < by && !__atomic_compare_exchange_n(at, &old, by, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  }
+  return old;
+}
 inline uint32_t __umulhi(uint32_t a, uint32_t b) { return static_cast<uint32_t>((static_cast<uint64_t>(a) * b) >> 32); }
 
 // The runtime. A device pointer is a host pointer, and everything has happened when a call returns.
