@@ -5,10 +5,28 @@
 import { join } from "node:path";
 import { Fields } from "./fields.ts";
 import type { SpecialIds } from "./moss-tts-nano-prompt.ts";
-import type { AudioFormat } from "./types.ts";
+import type { AudioFormat, FolderFacts } from "./types.ts";
 
-export const LM_MODEL_TYPE = "moss_tts_nano";
-export const CODEC_MODEL_TYPE = "moss-audio-tokenizer";
+const LM_MODEL_TYPE = "moss_tts_nano";
+const CODEC_MODEL_TYPE = "moss-audio-tokenizer";
+
+/** Written by upstream's finetuning beside the weights, and by PEFT beside the weights of an adapter. */
+const FINETUNE_FILE = "finetune_config.json";
+export const LORA_FILE = "adapter_config.json";
+
+/** The `model_type` of a parsed config, whatever it is. */
+const modelType = (config: unknown): unknown =>
+  typeof config === "object" && config !== null
+    ? (config as { model_type?: unknown }).model_type
+    : undefined;
+
+/** Whether a folder has this architecture. */
+export const isNano = ({ lm, codec }: FolderFacts): boolean =>
+  modelType(lm) === LM_MODEL_TYPE && modelType(codec) === CODEC_MODEL_TYPE;
+
+/** Whether upstream's finetuning wrote the language model of a folder. */
+export const wasFinetuned = ({ lmFiles }: FolderFacts): boolean =>
+  lmFiles.has(FINETUNE_FILE) || lmFiles.has(LORA_FILE);
 
 export interface NanoConfig {
   readonly books: number;

@@ -7,6 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Tokenizer } from "../text/tokenizer.ts";
+import { PROMPT_LINES, type PromptStyle } from "./moss-tts-nano-style.ts";
 import type { VoiceCodes, VoicePrompt } from "./types.ts";
 
 /** Ids that steer the model, from `lm/config.json`. */
@@ -24,20 +25,15 @@ export interface SpecialIds {
 const ROLE_USER = "user\n";
 const REFERENCE = "<user_inst>\n- Reference(s):\n";
 const NONE = "None";
-const AFTER_REFERENCE = [
-  "Instruction",
-  "Tokens",
-  "Quality",
-  "Sound Event",
-  "Ambient Sound",
-  "Language",
-]
-  .map((name) => `\n- ${name}:\nNone`)
-  .join("")
-  .concat("\n- Text:\n");
+const TEXT = "\n- Text:\n";
 const USER_SUFFIX = "\n</user_inst>";
 const TURN_SEPARATOR = "\n";
 const ROLE_ASSISTANT = "assistant\n";
+
+const afterReference = ({ lines }: PromptStyle): string =>
+  PROMPT_LINES.map(([key, name]) => `\n- ${name}:\n${lines[key] ?? NONE}`)
+    .join("")
+    .concat(TEXT);
 
 export interface PromptRows {
   readonly prefixKey: string;
@@ -56,17 +52,18 @@ export class PromptBuilder {
   readonly #prefixes = new WeakMap<VoiceCodes, { key: string; rows: Int32Array }>();
   readonly #nonePrefix: { key: string; rows: Int32Array };
 
-  constructor(tokenizer: Tokenizer, ids: SpecialIds, books: number) {
+  constructor(tokenizer: Tokenizer, ids: SpecialIds, books: number, style: PromptStyle) {
     const encode = (part: string) => tokenizer.encodeTemplate(part);
     this.rowWidth = 1 + books;
     this.#tokenizer = tokenizer;
     this.#ids = ids;
     this.#head = [ids.imStart, ...encode(ROLE_USER), ...encode(REFERENCE)];
     this.#none = encode(NONE);
-    this.#after = encode(AFTER_REFERENCE);
+    // The lines come from sonant.json; words of theirs may not act as control symbols.
+    this.#after = tokenizer.encodeText(afterReference(style));
     this.#tail = [
       ...encode(USER_SUFFIX),
-      ids.imEnd,
+      ...(style.imEnd ? [ids.imEnd] : []),
       ...encode(TURN_SEPARATOR),
       ids.imStart,
       ...encode(ROLE_ASSISTANT),

@@ -1,8 +1,9 @@
-/** Loads the voices that come with a model: one JSON file each in `voices/`. */
+/** The voices that come with a model: one JSON file each in `voices/`, or the one that was trained into it. */
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ModelError } from "./errors.ts";
 import { Fields } from "./fields.ts";
+import { type ModelSettings, SETTINGS_FILE } from "./settings.ts";
 import type { Preset, VoiceCodes } from "./types.ts";
 
 /** What the codes of a voice have to fit. */
@@ -15,6 +16,7 @@ export interface CodeShape {
 
 /** Hertz; wider than any voice, so that only what is no pitch at all is refused. */
 const PITCH = { min: 20, max: 2000 };
+const NAME_FORM = "1 to 64 letters, digits, spaces, dots, - or _";
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u;
 
 /**
@@ -62,7 +64,7 @@ export async function loadPresets(
     const source = `voices/${file}`;
     const fields = await Fields.fromFile(join(voices, file), source, "preset_invalid");
     const name = fields.string("name", basename(file, ".json"));
-    if (!NAME.test(name)) fields.fail("name", "1 to 64 letters, digits, spaces, dots, - or _");
+    if (!NAME.test(name)) fields.fail("name", NAME_FORM);
     if (presets.has(name)) fields.fail("name", "a name that no other voice has");
     fields.expect("frame_rate", framesPerSecond);
     fields.expect("n_vq", shape.books);
@@ -76,4 +78,24 @@ export async function loadPresets(
     });
   }
   return presets;
+}
+
+/**
+ * The voice of a model that follows no reference; its name is the `default_voice` of sonant.json, or `default`.
+ * @throws ModelError `model_invalid` if that is no name
+ */
+export function trainedVoice(settings: ModelSettings): Preset {
+  const { defaultVoice: name = "default", description, languages } = settings;
+  if (!NAME.test(name)) {
+    const message = `${SETTINGS_FILE}: default_voice must be ${NAME_FORM}; found ${JSON.stringify(name)}`;
+    throw new ModelError("model_invalid", "default_voice", message);
+  }
+  const [language = "", ...others] = languages;
+  return {
+    name,
+    description,
+    language: others.length === 0 ? language : "",
+    transcript: "",
+    codes: undefined,
+  };
 }

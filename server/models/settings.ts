@@ -57,18 +57,25 @@ function readLimits(fields: Fields, defaults: ModelLimits): ModelLimits {
   };
 }
 
-/** Reads the folder's settings; the defaults stand where the file or a field is absent. */
-export async function readSettings(
-  folder: string,
-  defaults: ModelSettings,
-): Promise<ModelSettings> {
+/**
+ * The file's fields; undefined if the folder has no such file.
+ * @throws ModelError `model_invalid` if it is not a JSON object
+ */
+export async function settingsFields(folder: string): Promise<Fields | undefined> {
   const path = join(folder, SETTINGS_FILE);
   const exists = await access(path).then(
     () => true,
     () => false,
   );
-  if (!exists) return defaults;
-  const fields = await Fields.fromFile(path, SETTINGS_FILE, "model_invalid");
+  return exists ? Fields.fromFile(path, SETTINGS_FILE, "model_invalid") : undefined;
+}
+
+/**
+ * What every family reads from the file; the defaults stand where it or a field is absent.
+ * @throws ModelError `model_invalid` naming the field and what is allowed
+ */
+export function readSettings(fields: Fields | undefined, defaults: ModelSettings): ModelSettings {
+  if (fields === undefined) return defaults;
   return {
     name: fields.string("name", defaults.name),
     description: fields.string("description", defaults.description),

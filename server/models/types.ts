@@ -16,7 +16,7 @@ export type VoicePrompt =
   | { readonly kind: "clone"; readonly codes: VoiceCodes }
   | { readonly kind: "continue"; readonly codes: VoiceCodes; readonly transcript: string };
 
-/** A voice that comes with the model (`voices/*.json`). */
+/** A voice that comes with the model: one of `voices/*.json`, or the one that was trained into it. */
 export interface Preset {
   readonly name: string;
   readonly description: string;
@@ -26,7 +26,8 @@ export interface Preset {
   readonly transcript: string;
   /** Median pitch of the reference, in hertz, if it was measured. */
   readonly pitchHz?: number | undefined;
-  readonly codes: VoiceCodes;
+  /** Undefined: the model speaks with this voice by itself. */
+  readonly codes: VoiceCodes | undefined;
 }
 
 /** Sampling of one generation (spec 5.1). A top-k of 0 and a top-p of 1 switch the filter off. */
@@ -106,11 +107,21 @@ export interface Model {
   planSegment(request: SegmentRequest): SegmentPlan;
 }
 
-/** One model family. Adding one is a file with this shape and a line in the registry. */
+/** What is known of a model folder before its family is: parsed files, and the names of those in `lm/`. */
+export interface FolderFacts {
+  /** `lm/config.json` and `codec/config.json`. */
+  readonly lm: unknown;
+  readonly codec: unknown;
+  /** Names of the files in `lm/`, since some trainers mark what they made by a file of their own. */
+  readonly lmFiles: ReadonlySet<string>;
+}
+
+/** One model family. Adding one is a file with this shape and a line in the registry (docs/add-a-model-family.md). */
 export interface ModelAdapter {
+  /** Lower-case letters, digits and `_`: the word that `pipeline` of a deploy file and `family` of sonant.json take. */
   readonly family: string;
-  /** Looks at the two parsed configs alone; must not throw. */
-  recognises(lmConfig: unknown, codecConfig: unknown): boolean;
+  /** True for folders of this family and for no others'; must not throw, whatever the files hold. */
+  recognises(folder: FolderFacts): boolean;
   /** @throws ModelError naming the field that does not fit, TokenizerError for a broken tokenizer */
   load(folder: string): Promise<Model>;
 }
