@@ -23,8 +23,18 @@ const ROOMS = {
   ],
   "server/audio": ["server/protocol"],
   "server/voices": ["server/audio", "server/engine", "server/models", "server/protocol"],
+  "server/house": [
+    "server/engine",
+    "server/models",
+    "server/speech",
+    "server/voices",
+    "server/config",
+    "server/metrics",
+    "server/protocol",
+  ],
   "server/http": [
     "server/cluster",
+    "server/house",
     "server/speech",
     "server/voices",
     "server/audio",
@@ -34,6 +44,7 @@ const ROOMS = {
   ],
   "server/realtime": [
     "server/cluster",
+    "server/house",
     "server/http",
     "server/speech",
     "server/voices",

@@ -28,8 +28,18 @@ const ALLOWED: Record<string, string[]> = {
   ],
   "server/audio": ["server/protocol"],
   "server/voices": ["server/audio", "server/engine", "server/models", "server/protocol"],
+  "server/house": [
+    "server/engine",
+    "server/models",
+    "server/speech",
+    "server/voices",
+    "server/config",
+    "server/metrics",
+    "server/protocol",
+  ],
   "server/http": [
     "server/cluster",
+    "server/house",
     "server/speech",
     "server/voices",
     "server/audio",
@@ -39,6 +49,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   "server/realtime": [
     "server/cluster",
+    "server/house",
     "server/http",
     "server/speech",
     "server/voices",

@@ -8,29 +8,27 @@ import { parseArgs } from "node:util";
 import { type Logger, pino } from "pino";
 import type { Cluster } from "./cluster/cluster.ts";
 import { readBuildInfo } from "./config/build-info.ts";
-import { type Config, configSha256, type Device, printable } from "./config/config.ts";
+import { type Config, configSha256, printable } from "./config/config.ts";
 import { ConfigError, type Environment } from "./config/environment.ts";
 import { loadConfig } from "./config/load.ts";
-import { Engine } from "./engine/engine.ts";
-import { EngineGroup } from "./engine/engine-group.ts";
-import type { EngineStats, LoadOptions } from "./engine/types.ts";
+import { loadEngines } from "./house/engines.ts";
+import { type Choice, chooseModels, UnknownModel } from "./house/first-models.ts";
+import { HouseModels } from "./house/models.ts";
+import type { ServedModel } from "./house/types.ts";
 import { Access, PERIOD_MS } from "./http/access.ts";
 import { openPages, PagesMissing } from "./http/pages.ts";
 import { createHttpServer } from "./http/server.ts";
 import { Metrics } from "./metrics/metrics.ts";
-import { pulledHint } from "./models/hub/pulled-hint.ts";
-import { loadModel } from "./models/registry.ts";
-import type { EngineFacts } from "./protocol/documents.ts";
+import type { Model } from "./models/types.ts";
 import { attachRealtime } from "./realtime/index.ts";
-import type { HostedEngine } from "./speech/engine-host.ts";
-import { SonantSpeechService } from "./speech/service.ts";
 import type { ReferenceCodec } from "./voices/encode-reference.ts";
+import { FileVoiceStore } from "./voices/file-store.ts";
 import { openVoiceLibrary } from "./voices/open-library.ts";
 import type { VoiceStore } from "./voices/store.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const USAGE =
-  "Usage: npm start -- [--config FILE] [--port 8091] [--host 127.0.0.1] [--model FOLDER] [--threads N] [--no-ui]";
+  "Usage: npm start -- [--config FILE] [--port 8091] [--host 127.0.0.1] [--model NAME|FOLDER] [--threads N] [--no-ui]";
 /** Signals that come this close to each other were sent once, by a terminal and by a wrapper. */
 const SAME_SIGNAL_MS = 500;
 
@@ -38,13 +36,13 @@ const SAME_SIGNAL_MS = 500;
 class StartError extends Error {}
 
 interface Options {
-  readonly config: string | undefined;
+  readonly choice: Choice;
   readonly environment: Environment;
   readonly ui: boolean;
 }
 
 /** Options of the command line go before variables, which go before the deploy file. */
-function readOptions(args: string[], env: Environment): Options {
+async function readOptions(args: string[], env: Environment): Promise<Options> {
   const { values } = parseArgs({
     args,
     options: {
@@ -56,47 +54,16 @@ function readOptions(args: string[], env: Environment): Options {
       "no-ui": { type: "boolean", default: false },
     },
   });
+  const config = values.config && resolve(values.config);
+  const choice = await chooseModels({ root: ROOT, config, model: values.model, environment: env });
   const given = {
     SONANT_PORT: values.port ?? (env.PORT || undefined),
     SONANT_HOST: values.host ?? (env.HOST || undefined),
-    SONANT_MODEL: values.model && resolve(values.model),
     SONANT_THREADS: values.threads,
   };
   const kept = Object.entries(given).filter(([, value]) => value !== undefined);
-  return {
-    config: values.config && resolve(values.config),
-    environment: { ...env, ...Object.fromEntries(kept) },
-    ui: !values["no-ui"],
-  };
-}
-
-const PRECISIONS = { auto: undefined, float32: "fp32", int8: "int8", bfloat16: "bf16" } as const;
-
-function engineOptions({ model, engine }: Config, device: Device): LoadOptions {
-  const precision = PRECISIONS[engine.precision];
-  return {
-    lmFolder: join(model, "lm"),
-    codecFolder: join(model, "codec"),
-    device,
-    threads: engine.threads,
-    ...(precision === undefined ? {} : { precision }),
-    limits: {
-      maxSequences: engine.maxSequences,
-      maxParked: engine.maxParked,
-      maxWaiting: engine.maxQueue,
-      prefillSliceRows: engine.prefillSliceRows,
-      voiceCacheBytes: engine.voiceCacheBytes,
-      encodeSliceFrames: engine.encodeSliceFrames,
-    },
-  };
-}
-
-/** One engine, or one on each of several devices. */
-function loadEngines(config: Config): Promise<HostedEngine> {
-  const { devices } = config.engine;
-  const loads = devices.map((device) => () => Engine.load(engineOptions(config, device)));
-  const [only] = loads;
-  return only !== undefined && loads.length === 1 ? only() : EngineGroup.load(loads);
+  const environment = { ...env, ...Object.fromEntries(kept), ...choice.variables };
+  return { choice, environment, ui: !values["no-ui"] };
 }
 
 /** The Redis that several servers share; its client is loaded only where there is one. */
@@ -127,97 +94,80 @@ async function openAccess({ server }: Config, cluster: Cluster | undefined, log:
 }
 
 /** Where uploaded voices are kept: a folder, or a bucket, whose client is loaded only where there is one. */
-async function voiceStore({ voices, limits }: Config, log: Logger): Promise<string | VoiceStore> {
-  if (voices.s3 === undefined) return voices.directory;
+async function voiceStore({ voices, limits }: Config, log: Logger): Promise<VoiceStore> {
+  const options = {
+    maxVoices: limits.max_uploaded_voices,
+    log: (sentence: string) => log.warn(sentence),
+  };
+  if (voices.s3 === undefined) return FileVoiceStore.open(voices.directory, options);
   const { S3VoiceStore } = await import("./voices/s3-store.ts");
-  const maxVoices = limits.max_uploaded_voices;
-  return S3VoiceStore.open(voices.s3, { maxVoices, log: (sentence) => log.warn(sentence) });
+  return S3VoiceStore.open(voices.s3, options);
+}
+
+/** Opens the voices of a model over the one store of uploaded voices. */
+function voiceOpener({ references, limits }: Config, store: VoiceStore, parts: VoiceParts) {
+  const { reserved, shared, log } = parts;
+  return (model: Model, engine: ReferenceCodec) =>
+    openVoiceLibrary({
+      model,
+      engine,
+      store,
+      reserved,
+      prompts: { shared },
+      limits,
+      fetch: {
+        allowPrivate: references.allowPrivate,
+        allowedDomains: references.allowedDomains,
+        extraPorts: references.allowedPorts,
+        connectTimeoutMs: references.connectTimeoutMs,
+        totalTimeoutMs: references.fetchTimeoutMs,
+        maxBytes: references.maxBytes,
+        maxRedirects: references.maxRedirects,
+      },
+      localFolder: references.allowedLocalPath,
+      log: (sentence) => log.warn(sentence),
+    });
+}
+
+interface VoiceParts {
+  /** Names of the voices of all models, which no upload may take. */
+  readonly reserved: () => readonly string[];
+  readonly shared: Awaited<ReturnType<typeof sharedPrompts>>;
+  readonly log: Logger;
 }
 
 /** Builds all parts; nothing listens and no engine is loaded yet. */
 async function build(config: Config, ui: boolean, log: Logger) {
-  const model = await loadModel(config.model);
-  const metrics = new Metrics({
-    models: config.servedModelNames,
-    sampleRate: model.audio.sampleRate,
-  });
-  const service = new SonantSpeechService({
-    model,
-    config,
-    loadEngine: () => loadEngines(config),
-    metrics,
-    log: (level, message) => log[level](message),
-  });
+  const metrics = new Metrics();
   const cluster = await openCluster(config, log);
-  const { references } = config;
-  const voices = await openVoiceLibrary({
-    model,
-    engine: codecOf(service),
-    store: await voiceStore(config, log),
-    prompts: { shared: await sharedPrompts(cluster) },
-    limits: config.limits,
-    fetch: {
-      allowPrivate: references.allowPrivate,
-      allowedDomains: references.allowedDomains,
-      extraPorts: references.allowedPorts,
-      connectTimeoutMs: references.connectTimeoutMs,
-      totalTimeoutMs: references.fetchTimeoutMs,
-      maxBytes: references.maxBytes,
-      maxRedirects: references.maxRedirects,
-    },
-    localFolder: references.allowedLocalPath,
-    log: (sentence) => log.warn(sentence),
+  const models: HouseModels = new HouseModels(config, {
+    metrics,
+    loadEngine: loadEngines,
+    openVoices: voiceOpener(config, await voiceStore(config, log), {
+      reserved: () => models.all.flatMap(({ model }) => [...(model?.presets.keys() ?? [])]),
+      shared: await sharedPrompts(cluster),
+      log,
+    }),
+    log: (level, sentence) => log[level](sentence),
   });
+  await models.read();
   const pages = ui ? await openPages(ROOT) : undefined;
   const deps = {
     config,
-    service,
-    voices,
+    models,
     metrics,
     access: await openAccess(config, cluster, log),
     cluster,
     build: await readBuildInfo(ROOT, process.env),
-    device: () => deviceOf(config, service),
-    engine: () => engineFacts(service),
     logger: log,
     pages: pages?.handle,
   };
   const http = createHttpServer(deps);
   const realtime = attachRealtime(http.server, deps);
-  return { config, model, metrics, service, http, realtime, pages, cluster, log };
+  return { config, metrics, models, http, realtime, pages, cluster, log };
 }
 
 type House = Awaited<ReturnType<typeof build>>;
-
-/** The engine in use, for recordings to be encoded by; it may be another one after a failure. */
-function codecOf({ host }: SonantSpeechService): ReferenceCodec {
-  return {
-    get info() {
-      return host.engine.info;
-    },
-    encode: (pcm, channels, sampleRate, options) =>
-      host.engine.encode(pcm, channels, sampleRate, options),
-  };
-}
-
-/** What the engine says of itself once it speaks. */
-function engineFacts({ host }: SonantSpeechService): EngineFacts | undefined {
-  if (host.stage !== "ready") return undefined;
-  const { description, note, precision, threads, weightBytes } = host.engine.info;
-  return {
-    description,
-    ...(note === null ? {} : { note }),
-    precision,
-    threads,
-    weight_bytes: weightBytes,
-  };
-}
-
-/** Where the engine runs; "auto" is known once one is loaded. */
-function deviceOf({ engine }: Config, { host }: SonantSpeechService): string {
-  if (engine.device !== "auto" || host.stage !== "ready") return engine.device;
-  return host.engine.info.device === "cuda" ? "cuda:0" : "cpu";
-}
 
 /** Starts listening and returns the address for people. */
 async function listen({ http, config }: House): Promise<string> {
@@ -239,20 +189,10 @@ async function listen({ http, config }: House): Promise<string> {
   return `http://${name}:${address.port}`;
 }
 
-/** Figures of the engine for metrics; the last known ones while it is being replaced. */
-function watchEngine({ metrics, service }: House): void {
-  let last: EngineStats = service.host.engine.stats();
-  metrics.watchLoad(() => service.load);
-  metrics.watchEngine(() => {
-    if (service.state.stage === "ready") last = service.host.engine.stats();
-    return last;
-  });
-}
-
 /** Refuses what is new, lets what is open end within the limit, and then ends all of it. */
 async function shutDown({
   config,
-  service,
+  models,
   realtime,
   http,
   pages,
@@ -261,8 +201,8 @@ async function shutDown({
   log,
 }: House): Promise<void> {
   const until = performance.now() + config.server.drainTimeoutMs;
-  log.info({ active: service.load.active }, "shutting down");
-  await service.drain(config.server.drainTimeoutMs);
+  log.info({ active: models.load.active }, "shutting down");
+  await models.drain(config.server.drainTimeoutMs);
   await realtime.close();
   // Sound that is spoken may still be on its way to a slow reader.
   const timer = setTimeout(
@@ -273,7 +213,7 @@ async function shutDown({
   clearTimeout(timer);
   await pages?.close();
   cluster?.close();
-  await service.close();
+  await models.close();
   metrics.close();
   log.info("stopped");
 }
@@ -299,9 +239,30 @@ function fail(log: Logger, error: unknown): never {
   process.exit(1);
 }
 
+/** What speaks, and what else is there, for whoever started the server. */
+function greeting({ first, all }: HouseModels, url: string): string[] {
+  const speaking = all.find(({ state }) => state.stage === "ready") ?? first;
+  const others = all.filter((model) => model !== speaking);
+  return [
+    `${nameOf(speaking)} speaks at ${url} (${speaking.engine?.description ?? speaking.device})`,
+    ...others.map((model) => {
+      const { stage, reason } = model.state;
+      if (stage === "failed") return `${nameOf(model)} cannot be used: ${reason}`;
+      const how =
+        stage === "ready" ? "speaks as well" : "is here as well, and loaded when asked for";
+      return `${nameOf(model)} ${how}: "model": "${model.id}"`;
+    }),
+  ];
+}
+
+function nameOf({ model, id }: ServedModel): string {
+  return model?.name ?? id;
+}
+
 async function main() {
-  const { config: file, environment, ui } = readOptions(process.argv.slice(2), process.env);
-  const { config, warnings } = await loadConfig({ file, environment, root: ROOT });
+  const { choice, environment, ui } = await readOptions(process.argv.slice(2), process.env);
+  const { file, more } = choice;
+  const { config, warnings } = await loadConfig({ file, more, environment, root: ROOT });
   const log = pino({ level: config.server.logLevel, base: null });
   log.info({ config: printable(config), sha256: configSha256(config) }, "configuration");
   for (const warning of warnings) log.warn(warning);
@@ -310,18 +271,12 @@ async function main() {
   obeySignals(house);
   const url = await listen(house);
   try {
-    await house.service.start();
+    await house.models.start();
   } catch (error) {
     await shutDown(house);
     throw error;
   }
-  watchEngine(house);
-  const { description } = house.service.host.engine.info;
-  console.log(`${house.model.name} speaks at ${url} (${description})`);
-  if (!(file || environment.SONANT_CONFIG || environment.SONANT_MODEL)) {
-    const hint = await pulledHint(ROOT);
-    if (hint !== undefined) console.log(hint);
-  }
+  for (const line of greeting(house.models, url)) console.log(line);
 }
 
 main().catch((error: unknown) => {
@@ -330,7 +285,10 @@ main().catch((error: unknown) => {
     console.error([`${error.source}:`, ...error.problems].join("\n  "));
   } else {
     const isExpected =
-      error instanceof StartError || error instanceof PagesMissing || code !== undefined;
+      error instanceof StartError ||
+      error instanceof UnknownModel ||
+      error instanceof PagesMissing ||
+      code !== undefined;
     console.error(isExpected ? (error as Error).message : error);
   }
   if (code?.startsWith("ERR_PARSE_ARGS")) console.error(USAGE);

@@ -5,6 +5,7 @@
 import { io, type Socket } from "socket.io-client";
 import type { Version } from "../../server/protocol/documents.ts";
 import type { PageToServer, ServerToPage, StatusTick } from "../../server/protocol/playground.ts";
+import { loadModels, useModels } from "../store/models.ts";
 import { addTick, useServer } from "../store/server.ts";
 import { loadVoices, useVoices } from "../store/voices.ts";
 import { apiKey, askForKey } from "./key.ts";
@@ -37,6 +38,7 @@ function connect(): Socket<ServerToPage, PageToServer> {
     useServer.setState({ isLocked: false });
     connection.emit("watch", { status: true });
     void describe();
+    void loadModels();
   });
   connection.on("status", receive);
   connection.on("voices", () => void (useVoices.getState().load === "ready" && loadVoices()));
@@ -55,8 +57,19 @@ function connect(): Socket<ServerToPage, PageToServer> {
 function receive(tick: StatusTick): void {
   const { about } = useServer.getState();
   addTick(tick);
+  if (changedModels(tick)) void loadModels();
   // The engine describes itself only once it is warm.
   if (tick.stage === "ready" && about !== undefined && about.engine === undefined) void describe();
+}
+
+/** Whether a model is there that was not, or has come to speak, which is when its engine describes itself. */
+function changedModels({ models }: StatusTick): boolean {
+  const known = useModels.getState().models;
+  if (known.length === 0) return false;
+  return models.some(({ id, stage }) => {
+    const model = known.find((one) => one.id === id);
+    return model === undefined || (stage === "ready" && model.engine === undefined);
+  });
 }
 
 async function describe(): Promise<void> {

@@ -21,11 +21,12 @@ export interface Voice {
 }
 
 /**
- * The server's voices: presets in its own order, then the visitor's, the newest first.
+ * The voices of a model: presets in its own order, then the visitor's, the newest first.
+ * @param model undefined: the one that speaks by default
  * @throws SonantError
  */
-export async function fetchVoices(): Promise<Voice[]> {
-  const { presets, uploaded_voices: uploaded } = await client().voices();
+export async function fetchVoices(model: string | undefined): Promise<Voice[]> {
+  const { presets, uploaded_voices: uploaded } = await client().voices({ model });
   const shipped = presets.map(
     (preset): Voice => ({
       id: preset.name,

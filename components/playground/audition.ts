@@ -55,6 +55,14 @@ export const useAudition = create<AuditionState>()(() => ({
   trouble: undefined,
 }));
 
+/** Samples belong to the model that made them: another model's voices have others, whatever they are called. */
+useVoices.subscribe(({ model }, before) => {
+  if (model === before.model) return;
+  stopAudition();
+  making.clear();
+  useAudition.setState({ samples: {} });
+});
+
 const making = new Map<string, Promise<Sample>>();
 let wish = 0;
 let playback: Playback | undefined;
@@ -115,9 +123,13 @@ export async function auditionAll(voices: readonly Voice[], onNext: (voice: Voic
 
 /** Makes the samples of all voices while the server has nothing else to do, so that the first press is heard at once. */
 export async function prepareSamples(): Promise<void> {
-  for (const voice of useVoices.getState().voices) {
+  const { voices, model } = useVoices.getState();
+  for (const voice of voices) {
     const { state, tick } = useServer.getState();
     if (state !== "ready" || (tick?.active ?? 0) > 0) return;
+    // Nobody has asked for a model that is not loaded, and another one might have to make room for it.
+    const stage = tick?.models.find(({ id }) => id === model)?.stage ?? "ready";
+    if (stage !== "ready" || useVoices.getState().model !== model) return;
     await sampleOf(voice).catch(() => undefined);
   }
 }
@@ -147,10 +159,12 @@ function sampleOf(voice: Voice): Promise<Sample> {
 async function fetchSample(voice: Voice): Promise<Sample> {
   const line = LINES[voice.language] ?? LINES.en ?? "";
   const { version = "", device = "" } = useServer.getState();
-  const key = [version, device, voice.id, voice.createdAt, line].join("|");
+  const { model } = useVoices.getState();
+  const key = [version, device, model ?? "", voice.id, voice.createdAt, line].join("|");
   let pcm = await readSample(key);
   if (pcm === undefined) {
     const { bytes } = await client().speech({
+      ...(model === undefined ? {} : { model }),
       input: line,
       voice: voice.id,
       seed: SEED,
@@ -170,6 +184,8 @@ async function fetchSample(voice: Voice): Promise<Sample> {
     trace,
     gainDb: gainToMatch(mono, SAMPLE_RATE),
   };
-  useAudition.setState(({ samples }) => ({ samples: { ...samples, [voice.id]: sample } }));
+  if (useVoices.getState().model === model) {
+    useAudition.setState(({ samples }) => ({ samples: { ...samples, [voice.id]: sample } }));
+  }
   return sample;
 }

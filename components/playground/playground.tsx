@@ -6,14 +6,23 @@ import { sharedPlayer } from "../audio/player.ts";
 import { announce } from "../frame/announcer.tsx";
 import { fill } from "../i18n/format.ts";
 import { useStrings } from "../i18n/provider.tsx";
+import { chosenModel, requestedModel, useHasModels, useModels } from "../store/models.ts";
 import { useServer } from "../store/server.ts";
 import { changeSettings } from "../store/settings.ts";
 import { useTakes } from "../store/takes.ts";
-import { chooseVoice, loadVoices, useVoiceChoice, useVoices, voiceById } from "../store/voices.ts";
+import {
+  chooseModel,
+  chooseVoice,
+  loadVoices,
+  useVoiceChoice,
+  useVoices,
+  voiceById,
+} from "../store/voices.ts";
 import { Extras } from "./extras.tsx";
 import { FramesPanel } from "./frames-panel.tsx";
 import { Gauges } from "./gauges.tsx";
 import { usePlaygroundKeys } from "./keys.ts";
+import { ModelPicker } from "./model-picker.tsx";
 import { refreshOutput } from "./output.ts";
 import { Script } from "./script.tsx";
 import { Sentences } from "./sentences.tsx";
@@ -54,6 +63,7 @@ export function Playground() {
         <Extras />
       </div>
       <div className="lg:col-start-1 lg:row-span-3 lg:row-start-1 xl:row-span-2">
+        <ModelPicker />
         <VoicesRail />
       </div>
       <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] content-start gap-4 lg:col-start-2 lg:row-start-2">
@@ -69,27 +79,31 @@ export function Playground() {
   );
 }
 
-/** The list is read when the page opens, and again when the server has come back. */
+/** The list is read when the page opens, again when the server has come back, and when its models have become known. */
 function useVoicesOnceReady(): void {
   const isThere = useServer(({ state }) => state !== "offline" && state !== "connecting");
+  const hasModels = useHasModels();
   useEffect(() => {
-    const { load } = useVoices.getState();
-    if (load === "idle" || (isThere && load === "failed")) void loadVoices();
-  }, [isThere]);
+    const { load, model } = useVoices.getState();
+    const isOther = hasModels && model !== requestedModel();
+    if (load === "idle" || (isThere && load === "failed") || isOther) void loadVoices();
+  }, [isThere, hasModels]);
 }
 
 /** Restores the set-up of a link, once, and says so. */
 function useSharedLink(): string {
   const words = useStrings("playground");
   const load = useVoices((state) => state.load);
+  const models = useModels((state) => state.models);
   const [shared, setShared] = useState<SharedSetup | "broken">();
   useEffect(() => {
     try {
       const setup = setupOf(location.hash);
       if (setup === undefined) return;
-      const { voice, ...rest } = setup;
+      const { voice, model, ...rest } = setup;
       changeSettings({ ...rest, seedLocked: true });
       if (voice !== "") chooseVoice(voice);
+      if (model !== undefined) chooseModel(model, voice);
       setShared(setup);
     } catch {
       setShared("broken");
@@ -98,6 +112,11 @@ function useSharedLink(): string {
   }, []);
   if (shared === undefined) return "";
   if (shared === "broken") return words.share.broken;
+  const { model } = shared;
+  if (model !== undefined && models.length > 0 && !models.some(({ id }) => id === model)) {
+    const other = chosenModel()?.name ?? "";
+    return fill(words.models.gone, { model, other });
+  }
   const isThere = load !== "ready" || voiceById(shared.voice) !== undefined;
   const { chosen } = useVoiceChoice.getState();
   return isThere

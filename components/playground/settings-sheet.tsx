@@ -1,6 +1,7 @@
 /** Everything about how the next take is generated, in a sheet of its own. */
 "use client";
 import { useStrings } from "../i18n/provider.tsx";
+import { useChosenModel } from "../store/models.ts";
 import { changeSettings, DEFAULTS, useSettings } from "../store/settings.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -12,12 +13,13 @@ interface SettingsSheetProps {
   readonly onOpenChange: (open: boolean) => void;
 }
 
-/** Where a slider starts when the server's own setting is left. */
+/** Where a slider starts while the model's own setting is not known. */
 const STARTING_TEMPERATURE = 1;
 
 export function SettingsSheet({ open, onOpenChange }: SettingsSheetProps) {
   const words = useStrings("playground").transport;
   const { speed, temperature, audioTemperature, normalise } = useSettings();
+  const own = useChosenModel()?.sampling;
   return (
     <Dialog
       open={open}
@@ -39,11 +41,13 @@ export function SettingsSheet({ open, onOpenChange }: SettingsSheetProps) {
         <Temperature
           label={words.audioTemperature}
           value={audioTemperature}
+          own={own?.audio_temperature}
           onChange={(value) => changeSettings({ audioTemperature: value })}
         />
         <Temperature
           label={words.temperature}
           value={temperature}
+          own={own?.temperature}
           onChange={(value) => changeSettings({ temperature: value })}
         />
         <Switch
@@ -68,16 +72,18 @@ export function SettingsSheet({ open, onOpenChange }: SettingsSheetProps) {
 interface TemperatureProps {
   readonly label: string;
   readonly value: number | undefined;
+  /** What the model takes by itself. */
+  readonly own: number | undefined;
   readonly onChange: (value: number | undefined) => void;
 }
 
 /** A sampling temperature that is the server's own until it is moved. */
-function Temperature({ label, value, onChange }: TemperatureProps) {
+function Temperature({ label, value, own = STARTING_TEMPERATURE, onChange }: TemperatureProps) {
   const words = useStrings("playground").transport;
   return (
     <RangeField
       label={label}
-      value={value ?? STARTING_TEMPERATURE}
+      value={value ?? own}
       min={0.1}
       max={2}
       step={0.05}

@@ -2,9 +2,9 @@
 "use client";
 import { Code, Link2 } from "lucide-react";
 import { useState } from "react";
-import { client } from "../api/client.ts";
 import { apiKey } from "../api/key.ts";
 import { useStrings } from "../i18n/provider.tsx";
+import { useModels } from "../store/models.ts";
 import { takeById, useTakes } from "../store/takes.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
@@ -44,13 +44,7 @@ function CodeDialog({ onClose }: { readonly onClose: () => void }) {
   const words = useStrings("playground").transport;
   const [language, setLanguage] = useState<Language>("curl");
   const [request] = useState(requestToShare);
-  const [model, setModel] = useState("starter");
-  useState(() => {
-    client()
-      .models()
-      .then(({ data }) => setModel(data[0]?.id ?? "starter"))
-      .catch(() => undefined);
-  });
+  const model = useModels(({ models }) => models.find(({ isDefault }) => isDefault)?.id ?? "tts-1");
   const code = snippet(language, request, {
     origin: location.origin,
     model,

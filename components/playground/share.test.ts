@@ -16,6 +16,12 @@ describe("a link", () => {
     expect(setupOf(fragmentOf(SETUP))).toEqual(SETUP);
   });
 
+  it("names the model, where there was one to name", () => {
+    expect(setupOf(fragmentOf(SETUP))).not.toHaveProperty("model");
+    const named = { ...SETUP, model: "OpenMOSS-Team/MOSS-TTS-Nano" };
+    expect(setupOf(fragmentOf(named))).toEqual(named);
+  });
+
   it("holds nothing that has to be escaped in an address", () => {
     expect(fragmentOf(SETUP)).toMatch(/^#take=[\w-]+$/);
   });

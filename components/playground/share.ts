@@ -5,15 +5,16 @@
 import type { TakeRequest } from "../store/takes.ts";
 
 /** What a link restores. */
-export type SharedSetup = Omit<TakeRequest, "voiceName">;
+export type SharedSetup = Omit<TakeRequest, "voiceName" | "modelName">;
 
 const MARK = "#take=";
 const VERSION = 1;
 
 /** The fragment for a set-up, beginning with `#`. */
 export function fragmentOf(setup: SharedSetup): string {
-  const { text, voice, seed, speed, temperature, audioTemperature, normalise } = setup;
-  const packed = { v: VERSION, text, voice, seed, speed, temperature, audioTemperature, normalise };
+  const { text, model, voice, seed, speed, temperature, audioTemperature, normalise } = setup;
+  const sampling = { temperature, audioTemperature };
+  const packed = { v: VERSION, text, model, voice, seed, speed, ...sampling, normalise };
   const bytes = new TextEncoder().encode(JSON.stringify(packed));
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   return MARK + btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -29,12 +30,13 @@ export function setupOf(fragment: string): SharedSetup | undefined {
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   const packed: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   if (!isObject(packed) || packed.v !== VERSION) throw new Error("The link is of another kind");
-  const { text, voice, seed, speed, temperature, audioTemperature, normalise } = packed;
+  const { text, model, voice, seed, speed, temperature, audioTemperature, normalise } = packed;
   if (typeof text !== "string" || typeof voice !== "string" || !Number.isSafeInteger(seed)) {
     throw new Error("The link is damaged");
   }
   return {
     text,
+    ...(typeof model === "string" && model !== "" ? { model } : {}),
     voice,
     seed: seed as number,
     speed: within(speed, 0.25, 4) ?? 1,

@@ -20,6 +20,19 @@ it("leaves out what is as the server would have it", () => {
   expect(bodyOf(plain)).toEqual({ input: REQUEST.text, voice: "clara", seed: 7 });
 });
 
+it("names the take's model in every language, and the server's where the take names none", () => {
+  const named = { ...REQUEST, model: "second", modelName: "Second" };
+  expect(bodyOf(named)).toEqual({ ...bodyOf(REQUEST), model: "second" });
+  expect(snippet("curl", named, OPTIONS)).toContain('"model": "second"');
+  expect(snippet("TypeScript", named, OPTIONS)).toContain('model: "second"');
+  expect(snippet("Python", named, OPTIONS)).toContain('model="second"');
+  expect(snippet("curl", REQUEST, OPTIONS)).not.toContain("model");
+  expect(snippet("Python", REQUEST, OPTIONS)).toContain('model="starter"');
+  for (const language of ["curl", "TypeScript", "Python"] as const) {
+    expect(snippet(language, named, OPTIONS)).not.toContain("Second");
+  }
+});
+
 it("gives curl exactly the body, whatever the text holds", () => {
   const code = snippet("curl", REQUEST, OPTIONS).replace(/^curl/, "printf '%s\\n'");
   const lines = execFileSync("sh", ["-c", code], { encoding: "utf8" });

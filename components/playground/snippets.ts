@@ -6,8 +6,9 @@ export type Language = (typeof LANGUAGES)[number];
 
 /** The body of `POST /v1/audio/speech` for a request, without a format. */
 export function bodyOf(request: Omit<TakeRequest, "voiceName">): Record<string, unknown> {
-  const { text, voice, seed, speed, temperature, audioTemperature, normalise } = request;
+  const { text, model, voice, seed, speed, temperature, audioTemperature, normalise } = request;
   return {
+    ...(model === undefined ? {} : { model }),
     input: text,
     voice,
     seed,
@@ -21,7 +22,7 @@ export function bodyOf(request: Omit<TakeRequest, "voiceName">): Record<string, 
 interface SnippetOptions {
   /** Address of the server, without a slash at its end. */
   readonly origin: string;
-  /** Name of the served model. */
+  /** Name of the model that speaks where the request names none, which OpenAI's clients have to name. */
   readonly model: string;
   /** Whether the server asks for a key. */
   readonly needsKey: boolean;
@@ -47,13 +48,19 @@ function curl(request: TakeRequest, { origin, needsKey }: SnippetOptions): strin
   ].join("\n");
 }
 
+/** The model that a request names, if it names one. */
+function named({ model }: TakeRequest): { readonly model?: string } {
+  return model === undefined ? {} : { model };
+}
+
 /** Options of our own, beside those that OpenAI's clients have names for. */
 function splitBody(request: TakeRequest) {
-  const { input, voice, speed, ...own } = bodyOf(request);
+  const { model: _, input, voice, speed, ...own } = bodyOf(request);
   return { known: { input, voice, ...(speed === undefined ? {} : { speed }) }, own };
 }
 
-function typescript(request: TakeRequest, { origin, model, needsKey }: SnippetOptions): string {
+function typescript(request: TakeRequest, options: SnippetOptions): string {
+  const { origin, needsKey, model } = { ...options, ...named(request) };
   const { known, own } = splitBody(request);
   const fields = { model, ...known, response_format: "wav", ...own };
   const body = JSON.stringify(fields, null, 2).replace(/^ {2}"(\w+)":/gm, "  $1:");
@@ -70,7 +77,8 @@ function typescript(request: TakeRequest, { origin, model, needsKey }: SnippetOp
   ].join("\n");
 }
 
-function python(request: TakeRequest, { origin, model, needsKey }: SnippetOptions): string {
+function python(request: TakeRequest, options: SnippetOptions): string {
+  const { origin, needsKey, model } = { ...options, ...named(request) };
   const { known, own } = splitBody(request);
   const given = { model, ...known, response_format: "wav" };
   const lines = Object.entries(given).map(([name, value]) => `    ${name}=${pythonValue(value)},`);

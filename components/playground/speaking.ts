@@ -350,8 +350,9 @@ class Job {
 }
 
 function wishOf(request: TakeRequest): SocketWish {
-  const { voice, seed, speed, temperature, audioTemperature, normalise } = request;
+  const { model, voice, seed, speed, temperature, audioTemperature, normalise } = request;
   return {
+    ...(model === undefined ? {} : { model }),
     voice,
     seed,
     channels: CHANNELS,

@@ -4,6 +4,7 @@ import { client } from "../api/client.ts";
 import { PageError } from "../api/trouble.ts";
 import { buildWav } from "../audio/wav.ts";
 import { forgetTake, loadSound, storeTake } from "../store/history.ts";
+import { chosenModel, isKnownModel, requestedModel } from "../store/models.ts";
 import { changeSettings, drawSeed, useSettings } from "../store/settings.ts";
 import {
   changeTake,
@@ -15,7 +16,7 @@ import {
   takeById,
   useTakes,
 } from "../store/takes.ts";
-import { useVoiceChoice, voiceById } from "../store/voices.ts";
+import { chooseModel, useVoiceChoice, voiceById } from "../store/voices.ts";
 import { save } from "../ui/save-file.ts";
 import { bodyOf } from "./snippets.ts";
 import { dropFrameLog, speak } from "./speaking.ts";
@@ -25,8 +26,10 @@ export function currentRequest(): TakeRequest {
   const { text, seed, seedLocked, speed, temperature, audioTemperature, normalise } =
     useSettings.getState();
   const voice = useVoiceChoice.getState().chosen;
+  const model = requestedModel();
   return {
     text,
+    ...(model === undefined ? {} : { model, modelName: chosenModel()?.name }),
     voice,
     voiceName: voiceById(voice)?.name ?? voice,
     seed: seedLocked ? seed : drawSeed(),
@@ -104,9 +107,10 @@ export function stepSelection(step: -1 | 1): void {
 
 /** Brings a take's set-up back into the controls. */
 export function reuse({ request }: Take): void {
-  const { text, voice, seed, speed, temperature, audioTemperature, normalise } = request;
+  const { text, model, voice, seed, speed, temperature, audioTemperature, normalise } = request;
   changeSettings({ text, seed, seedLocked: true, speed, temperature, audioTemperature, normalise });
-  if (voiceById(voice) !== undefined) useVoiceChoice.setState({ chosen: voice });
+  if (model !== undefined && isKnownModel(model)) chooseModel(model, voice);
+  else if (voiceById(voice) !== undefined) useVoiceChoice.setState({ chosen: voice });
 }
 
 export const DOWNLOADS = ["wav", "flac", "mp3", "opus", "aac"] as const;

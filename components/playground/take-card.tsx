@@ -18,6 +18,7 @@ import { type Trouble, troubleOf } from "../api/trouble.ts";
 import { fill } from "../i18n/format.ts";
 import { useStrings } from "../i18n/provider.tsx";
 import { loadSound } from "../store/history.ts";
+import { useHasModels } from "../store/models.ts";
 import { isFinished, selectTake, type Take, useTakes } from "../store/takes.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
@@ -58,6 +59,7 @@ export const TakeCard = memo(function TakeCard({ take, onRemove }: TakeCardProps
   const { actions } = useStrings("common");
   const isSelected = useTakes(({ selected }) => selected === take.id);
   const isPlaying = usePlaying((state) => state.take === take.id && isSounding(state.state));
+  const hasModels = useHasModels();
   const { request, state } = take;
   return (
     <article
@@ -89,6 +91,7 @@ export const TakeCard = memo(function TakeCard({ take, onRemove }: TakeCardProps
           <span className="grid min-w-0">
             <span className="flex items-center gap-2">
               <span className="truncate text-sm font-medium">{request.voiceName}</span>
+              {request.modelName !== undefined && hasModels && <Badge>{request.modelName}</Badge>}
               <StateBadge take={take} />
             </span>
             <span className="truncate text-xs text-muted">{request.text}</span>

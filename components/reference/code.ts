@@ -15,6 +15,8 @@ export type Transport = (typeof TRANSPORTS)[number];
 export interface Wish {
   readonly transport: Transport;
   readonly input: string;
+  /** Model that speaks; absent: the one that speaks by default. */
+  readonly model?: string | undefined;
   readonly voice: string;
   readonly format: string;
   /** Undefined: drawn by the server. */
@@ -24,7 +26,7 @@ export interface Wish {
 export interface CodeOptions {
   /** Address of the server, without a slash at its end. */
   readonly origin: string;
-  /** Name of the served model. */
+  /** Name of the model that speaks where the wish names none, which OpenAI's clients have to name. */
   readonly model: string;
   readonly needsKey: boolean;
 }
@@ -36,8 +38,10 @@ const KEY_HEADER = "Authorization: Bearer $SONANT_API_KEY";
 const HANDSHAKE_KEY = "c29uYW50IHNvbmFudCBzbw==";
 
 /** The body of `POST /v1/audio/speech`. */
-export function bodyOf({ transport, input, voice, format, seed }: Wish): Record<string, unknown> {
+export function bodyOf(wish: Wish): Record<string, unknown> {
+  const { transport, model, input, voice, format, seed } = wish;
   return {
+    ...(model === undefined ? {} : { model }),
     input,
     voice,
     response_format: format,
@@ -48,10 +52,12 @@ export function bodyOf({ transport, input, voice, format, seed }: Wish): Record<
 }
 
 /** The messages of a session that says one text, in their order. */
-export function messagesFor({ input, voice, format, seed }: Wish): Record<string, unknown>[] {
+export function messagesFor(wish: Wish): Record<string, unknown>[] {
+  const { model, input, voice, format, seed } = wish;
   return [
     {
       type: "session.config",
+      ...(model === undefined ? {} : { model }),
       voice,
       response_format: format,
       ...(format === "pcm" ? { stream_audio: true } : {}),
@@ -130,7 +136,9 @@ export function curlForRoute(
   const data = body === undefined ? [] : dataOf(body.contentType, body.example);
   if (data === undefined) return undefined;
   const file = fileOf(operation);
-  const verb = method === "GET" || method === "POST" ? "" : `-X ${method} `;
+  // curl posts what it has to send, and gets where it has nothing.
+  const byItself = data.length === 0 ? "GET" : "POST";
+  const verb = method === byItself ? "" : `-X ${method} `;
   return command([
     `curl --fail-with-body ${verb}${origin}${address}`,
     ...(needsKey && path.startsWith("/v1") ? [`-H "${KEY_HEADER}"`] : []),
@@ -264,7 +272,7 @@ function pythonFor(wish: Wish, options: CodeOptions): string {
   if (wish.transport === "events") return pythonEvents(wish, options);
   const { origin, model, needsKey } = options;
   const { input, voice, response_format, seed } = bodyOf(wish);
-  const known = { model, voice, input, response_format };
+  const known = { model: wish.model ?? model, voice, input, response_format };
   const isStream = wish.transport === "stream";
   const extra = {
     ...(seed === undefined ? {} : { seed }),

@@ -145,7 +145,10 @@ describe("the description", () => {
   });
 
   it("know their path parameters, and which of them are sockets", () => {
-    expect(named("getVoice").parameters).toMatchObject([{ name: "name", isRequired: true }]);
+    expect(named("getVoice").parameters).toMatchObject([
+      { name: "name", isRequired: true },
+      { name: "model", isRequired: false },
+    ]);
     const sockets = operationsOf(openapi)
       .filter(({ isSocket }) => isSocket)
       .map(({ id }) => id);
@@ -241,7 +244,7 @@ describe("examples of speech", () => {
 });
 
 describe("examples of routes", () => {
-  /** Those that need what no example can bring: a reference elsewhere, or another model. */
+  /** Those that need what no example can bring: a reference elsewhere, or a model that blends. */
   const WITHOUT = ["openSpeechStream", "openSpeechSocket", "createVoicePrompt", "blendVoices"];
   const call = (operation: Operation) =>
     curlForRoute(operation, options, { voice: "clara", model: options.model });

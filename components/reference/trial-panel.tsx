@@ -6,6 +6,8 @@ import { inWords } from "../api/trouble.ts";
 import { announce } from "../frame/announcer.tsx";
 import { fill } from "../i18n/format.ts";
 import { useLocale, useStrings } from "../i18n/provider.tsx";
+import { ModelSelect } from "../playground/model-select.tsx";
+import { useChosenModel, useHasModels } from "../store/models.ts";
 import { useSettings } from "../store/settings.ts";
 import { loadVoices, useVoiceChoice, useVoices } from "../store/voices.ts";
 import { Button } from "../ui/button.tsx";
@@ -29,6 +31,8 @@ export function TrialPanel({ options }: { readonly options: CodeOptions }) {
   const words = useStrings("reference").trial;
   const settings = useSettings();
   const chosen = useVoiceChoice((state) => state.chosen);
+  const own = useChosenModel()?.id;
+  const model = useHasModels() ? own : undefined;
   const [transport, setTransport] = useState<Transport>("whole");
   const [text, setText] = useState<string>();
   const [voice, setVoice] = useState<string>();
@@ -42,6 +46,7 @@ export function TrialPanel({ options }: { readonly options: CodeOptions }) {
   const wish: Wish = {
     transport,
     input,
+    model,
     voice: (voice ?? chosen) || "default",
     format,
     seed: seed ?? undefined,
@@ -69,6 +74,7 @@ export function TrialPanel({ options }: { readonly options: CodeOptions }) {
         onChange={(event) => setText(event.currentTarget.value)}
         error={isEmpty ? words.noText : undefined}
       />
+      <ModelSelect />
       <div className="grid grid-cols-2 gap-2">
         <VoiceField value={wish.voice} onChange={setVoice} />
         <SelectField

@@ -115,9 +115,10 @@ class Trial {
   // ---- over HTTP
 
   get #speechWish(): SpeechWish {
-    const { input, voice, format, seed } = this.#wish;
+    const { input, model, voice, format, seed } = this.#wish;
+    const own = model === undefined ? {} : { model };
     const response_format = format as NonNullable<SpeechWish["response_format"]>;
-    return { input, voice, response_format, ...(seed === undefined ? {} : { seed }) };
+    return { ...own, input, voice, response_format, ...(seed === undefined ? {} : { seed }) };
   }
 
   get #client() {
@@ -178,7 +179,8 @@ class Trial {
   // ---- on the socket
 
   async #socket(): Promise<void> {
-    const { voice, format, seed, input } = this.#wish;
+    const { model, voice, format, seed, input } = this.#wish;
+    const own = model === undefined ? {} : { model };
     const response_format = format as NonNullable<SpeechWish["response_format"]>;
     const socket = new SpeechSocket({
       baseUrl: "",
@@ -188,7 +190,7 @@ class Trial {
     const stop = () => socket.state === "open" && socket.cancel("all");
     this.#abort.signal.addEventListener("abort", stop);
     try {
-      const wish = { voice, response_format, ...(seed === undefined ? {} : { seed }) };
+      const wish = { ...own, voice, response_format, ...(seed === undefined ? {} : { seed }) };
       await socket.open(wish, this.#options);
       const events = socket.events();
       socket.sendText(input);

@@ -6,6 +6,7 @@ import { useAsked } from "./asking.ts";
 import { ErrorsTable } from "./errors-table.tsx";
 import { Facts } from "./facts.tsx";
 import { GaugeCards } from "./gauge-cards.tsx";
+import { ModelsList } from "./models-list.tsx";
 import { PastTable } from "./past-table.tsx";
 import { readinessOf } from "./readiness.ts";
 import { VerdictCard } from "./verdict.tsx";
@@ -23,6 +24,7 @@ export function StatusPage() {
         <p className="text-sm text-muted">{words.about}</p>
       </div>
       <VerdictCard readiness={readiness} />
+      <ModelsList />
       <GaugeCards isReachable={readiness.verdict !== "offline"} />
       <PastTable />
       <div className="grid items-start gap-3 lg:grid-cols-2">

@@ -35,6 +35,7 @@ function tickAt(second: number, change: Partial<StatusTick> = {}): StatusTick {
     voice_cache_hits: 0,
     voice_cache_misses: 0,
     engine_bytes: 0,
+    models: [],
     past: [],
     errors: [],
     ...change,

@@ -4,6 +4,8 @@ import { persist } from "zustand/middleware";
 
 export interface Settings {
   readonly text: string;
+  /** Model that speaks; empty, or one that is not there: the server's default. */
+  readonly model: string;
   /** Used while `seedLocked`; otherwise each take draws its own. */
   readonly seed: number;
   readonly seedLocked: boolean;
@@ -23,6 +25,7 @@ export const FIRST_TEXT =
 
 export const DEFAULTS: Settings = {
   text: FIRST_TEXT,
+  model: "",
   seed: 1,
   seedLocked: false,
   speed: 1,

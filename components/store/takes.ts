@@ -48,6 +48,9 @@ export interface TakeNote {
 
 export interface TakeRequest {
   readonly text: string;
+  /** Model that speaks, and what people call it; absent where the server had only one. */
+  readonly model?: string | undefined;
+  readonly modelName?: string | undefined;
   readonly voice: string;
   readonly voiceName: string;
   readonly seed: number;

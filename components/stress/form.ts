@@ -173,7 +173,7 @@ export interface ReadForm {
 }
 
 /** @param limits of the source that the form names */
-export function readForm(form: StressForm, limits: SourceLimits): ReadForm {
+export function readForm(form: StressForm, limits: SourceLimits, model?: string): ReadForm {
   const problems: FormProblems = {};
   for (const name of fieldsOf(form)) {
     const isOptional = (LIMIT_FIELDS as readonly string[]).includes(name);
@@ -185,7 +185,7 @@ export function readForm(form: StressForm, limits: SourceLimits): ReadForm {
   const textProblem = problemOfTexts(texts);
   if (textProblem !== undefined) problems.ownTexts = textProblem;
   if (Object.keys(problems).length > 0) return { plan: undefined, problems };
-  const plan = planOf(form, texts);
+  const plan = planOf(form, texts, model);
   Object.assign(problems, problemsOfPlan(form, plan, limits));
   return { plan: Object.keys(problems).length > 0 ? undefined : plan, problems };
 }
@@ -237,7 +237,7 @@ function value(form: StressForm, name: NumberField): number {
   return numberOf(form[name]) ?? 0;
 }
 
-function planOf(form: StressForm, texts: string[]): StressPlan {
+function planOf(form: StressForm, texts: string[], model: string | undefined): StressPlan {
   const number = (name: NumberField) => value(form, name);
   const limit = (name: NumberField, scale: number) =>
     form[name].trim() === "" ? undefined : number(name) / scale;
@@ -249,6 +249,7 @@ function planOf(form: StressForm, texts: string[]): StressPlan {
     shape: shapeOf(form, number),
     seconds: SHAPE_FIELDS[form.shape].includes("seconds") ? number("seconds") : 30,
     texts: { name: form.texts, items: texts },
+    ...(model === undefined ? {} : { model }),
     voices: [...form.voices],
     seed: number("seed"),
     warmup: number("warmup"),

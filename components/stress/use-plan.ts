@@ -2,6 +2,7 @@
 "use client";
 import { useEffect, useMemo, useState } from "react";
 import { STRESS_BOUNDS } from "../../server/stress/types.ts";
+import { useChosenModel, useHasModels } from "../store/models.ts";
 import { browserLimits, type ReadForm, readForm, type SourceLimits } from "./form.ts";
 import { useForm } from "./form-store.ts";
 import { useGenerator } from "./server-run.ts";
@@ -21,6 +22,8 @@ export function usePlan(): PlanReading {
   const form = useForm();
   const hello = useGenerator((state) => state.hello);
   const isMultiplexed = useMultiplexed();
+  const own = useChosenModel()?.id;
+  const model = useHasModels() ? own : undefined;
   return useMemo(() => {
     const { maxStreams: streams, maxSeconds: seconds, maxProcesses: processes } = hello ?? {};
     const workers =
@@ -28,8 +31,8 @@ export function usePlan(): PlanReading {
         ? UNTOLD
         : { streams, seconds, processes };
     const limits = form.source === "server" ? workers : browserLimits(form.target, isMultiplexed);
-    return { ...readForm(form, limits), limits };
-  }, [form, hello, isMultiplexed]);
+    return { ...readForm(form, limits, model), limits };
+  }, [form, hello, isMultiplexed, model]);
 }
 
 /** Whether the browser came here over a protocol that carries many requests on one connection. */

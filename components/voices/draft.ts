@@ -13,6 +13,7 @@ import { type Diagnosis, diagnose, type Fix } from "../audio/doctor.ts";
 import type { Range } from "../audio/doctor-measure.ts";
 import { interleave } from "../audio/pcm.ts";
 import { TakeAudio } from "../audio/take-audio.ts";
+import { requestedModel } from "../store/models.ts";
 import { chooseVoice, loadVoices, useVoices } from "../store/voices.ts";
 import type { Beginnings } from "./beginnings.ts";
 import { stopListening } from "./listening.ts";
@@ -235,6 +236,7 @@ export async function saveDraft(consent: string): Promise<void> {
         language: details.language || undefined,
       },
       {
+        model: requestedModel(),
         signal: controller.signal,
         onProgress: (progress) => own === reading && useDraft.setState({ progress }),
       },

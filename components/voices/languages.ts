@@ -2,6 +2,7 @@
 "use client";
 import { useLimits } from "../api/limits.ts";
 import { useLocale } from "../i18n/provider.tsx";
+import { useChosenModel } from "../store/models.ts";
 
 export interface Language {
   readonly code: string;
@@ -23,7 +24,8 @@ export function languageName(code: string, locale: string): string {
  */
 export function useLanguages(current: string): Language[] {
   const locale = useLocale();
-  const known = useLimits()?.languages ?? [];
+  const limits = useLimits();
+  const known = useChosenModel()?.languages ?? limits?.languages ?? [];
   return [...new Set(current === "" ? known : [...known, current])]
     .map((code) => ({ code, name: languageName(code, locale) }))
     .sort((a, b) => a.name.localeCompare(b.name, locale));

@@ -4,6 +4,7 @@ import { create } from "zustand";
 import { client } from "../api/client.ts";
 import { type Trouble, troubleOf } from "../api/trouble.ts";
 import { forgetVoice } from "../playground/audition.ts";
+import { requestedModel } from "../store/models.ts";
 import { loadVoices, useVoices, type Voice } from "../store/voices.ts";
 import { save } from "../ui/save-file.ts";
 import { nameChars } from "./draft.ts";
@@ -65,14 +66,15 @@ export async function importVoice(file: File): Promise<void> {
     const parcel = readVoiceFile(await file.text());
     const { bytes, mimeType } = parcel.recording;
     const clip = new Blob([bytes as Uint8Array<ArrayBuffer>], { type: mimeType });
-    const { name } = await client().uploadVoice({
+    const voice = {
       name: freeName(parcel.name, useVoices.getState().voices, nameChars()),
       consent: parcel.consent,
       audio: { file: clip, filename: "reference" },
       refText: parcel.refText,
       description: parcel.description,
       language: parcel.language,
-    });
+    };
+    const { name } = await client().uploadVoice(voice, { model: requestedModel() });
     await loadVoices();
     useImport.setState({ phase: "done", name });
   } catch (error) {

@@ -4,6 +4,7 @@ import { useEffect } from "react";
 import { sharedPlayer } from "../audio/player.ts";
 import { useStrings } from "../i18n/provider.tsx";
 import { stopAudition } from "../playground/audition.ts";
+import { ModelSelect } from "../playground/model-select.tsx";
 import { useServer } from "../store/server.ts";
 import { loadVoices, useVoices } from "../store/voices.ts";
 import { acceptFile } from "./accept-file.ts";
@@ -41,6 +42,9 @@ export function VoicesPage() {
         <div>
           <h1 className="text-xl font-semibold tracking-tight">{words.title}</h1>
           <p className="text-sm text-muted">{words.about}</p>
+        </div>
+        <div className="max-w-sm empty:hidden">
+          <ModelSelect />
         </div>
         <Library />
       </div>

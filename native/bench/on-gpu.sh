@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measures the CUDA backend on this machine and writes what it found to a folder: parity with the fixtures, a frame of the
+# Measures the CUDA backend on this machine and writes what it found to a folder: parity with the fixtures, company that changes no bit, a frame of the
 # language model and of the codec by batch, listeners in real time through the whole engine, the same model in PyTorch
 # where that is installed, and the memory checker's word on the fixtures.
 set -eu
@@ -64,6 +64,12 @@ for precision in fp32 bf16; do
 done
 for part in lm codec; do "$build/sonant_model" random native/shapes/moss-tts-nano/$part "$work/$part" >&2; done
 model="--lm $work/lm --codec $work/codec --device cuda --json"
+for precision in bf16 fp32; do
+  {
+    echo "$(date -u +%F), $card: sonant_parity --company --lm RANDOM/lm --codec RANDOM/codec --device cuda --precision $precision"
+    "$build/sonant_parity" --company --lm "$work/lm" --codec "$work/codec" --device cuda --precision $precision
+  } >"$out/company-$precision.txt"
+done
 record batches "$build/sonant_bench" $model --batches "$batches"
 record streams "$build/sonant_bench" $model --streams "$streams" --seconds "$seconds"
 record minute "$build/sonant_bench" $model --streams "$long" --seconds 60

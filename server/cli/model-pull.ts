@@ -182,7 +182,7 @@ function report({ places }: PullPlan, { voices: { voices, leftOut } }: Assembled
   const folder = shown(places.target);
   const start =
     places.target === defaultFolder("moss-tts-nano")
-      ? "npm start -- --config deploy/moss-tts-nano.yaml"
+      ? "npm start -- --model moss-tts-nano (npm start alone has it beside the starter)"
       : `npm start -- --model ${folder}`;
   lines.push(`${folder} is complete. To speak with it: ${start}`);
   process.stdout.write(`${lines.join("\n")}\n`);

@@ -52,6 +52,7 @@ describe("the line that repeats a plan", () => {
     { shape: { kind: "knee", from: 2, to: 7, stepSeconds: 2 }, seconds: 30, limits, warmup: 9 },
     { texts: { name: "short", items: [...TEXT_SETS.short] }, maxRequests: 5, maxSeconds: 60 },
     { texts: { name: "short", items: ["Not the set's own."] } },
+    { model: "org/name", voices: ["a"] },
   ] satisfies Partial<StressPlan>[])("means the same: %j", (changes) => {
     const plan = planWith(changes);
     expect(planOf(...planArguments(plan))).toEqual(plan);

@@ -30,7 +30,8 @@ Load
   --seconds N              fixed, ramp, poisson: how long new requests are begun (30)
   --step-seconds N         steps, levels, knee: the same for each step (10)
   --texts NAME             mixed, short or long (mixed); --texts-file FILE: one text a line; --text TEXT, may be repeated
-  --voice NAME             may be repeated, spoken in turn; the server's default voice without it
+  --served-model NAME      which model speaks, where the server has several; its default one without it
+  --voice NAME             may be repeated, spoken in turn; the model's default voice without it
   --seed N                 of the arrivals by chance and of the requests (1)
   --warmup N               requests before the measurement, which do not count (2)
   --real-time-readers      ws: readers report what they have heard, as players do
@@ -142,6 +143,7 @@ function planOf(values: Values, isBisect: boolean): StressPlan {
     shape: shapeOf(values, isBisect),
     seconds: number("seconds", values.seconds, 0.5, STRESS_BOUNDS.seconds),
     texts: textsOf(values),
+    ...(values["served-model"] === undefined ? {} : { model: values["served-model"] }),
     voices: values.voice ?? [],
     seed: integer("seed", values.seed, 0, 2 ** 32 - 1),
     warmup: integer("warmup", values.warmup, 0, STRESS_BOUNDS.warmup),
@@ -252,6 +254,7 @@ function parsed(args: readonly string[]) {
         "texts-file": text,
         "texts-name": text,
         text: several,
+        "served-model": text,
         voice: several,
         seed: normal(STRESS_DEFAULTS.seed),
         warmup: normal(STRESS_DEFAULTS.warmup),

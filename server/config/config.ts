@@ -131,24 +131,50 @@ export interface StressConfig {
   readonly maxSeconds: number;
 }
 
-export interface Config {
+/** What belongs to one model of a server; everything else its models share. */
+export interface ModelConfig {
   /** The deploy file that was read. */
   readonly source: string;
-  readonly platform: "cpu" | "cuda";
+  /** Its family; "auto": as its folder says. */
+  readonly pipeline: string;
+  /** Its folder. */
   readonly model: string;
+  /** The first is its main name. */
   readonly servedModelNames: readonly string[];
   readonly openaiAliases: readonly string[];
   readonly engine: EngineConfig;
   readonly sampling: SamplingConfig;
   readonly chunks: ChunkConfig;
   readonly output: { readonly channels: number; readonly allowChannels: readonly number[] };
+  readonly voices: Pick<VoicesConfig, "default" | "openaiMap">;
+}
+
+/** The models beside the first one, which is always loaded at the start. */
+export interface ModelsConfig {
+  readonly others: readonly ModelConfig[];
+  /** When the others are loaded. */
+  readonly load: "at_start" | "on_request";
+  /** In memory at once; 0: all. */
+  readonly maxLoaded: number;
+}
+
+/** Of a server and the first of its models. */
+export interface Config extends ModelConfig {
+  readonly platform: "cpu" | "cuda";
   readonly voices: VoicesConfig;
+  readonly models: ModelsConfig;
   readonly server: ServerConfig;
   readonly limits: Limits;
   readonly references: ReferenceConfig;
   readonly sockets: SocketConfig;
   readonly stress: StressConfig;
   readonly cluster: ClusterConfig;
+}
+
+/** The configuration as one of the models sees it: its own part, and what all share. */
+export function configFor(config: Config, { voices, ...own }: ModelConfig): Config {
+  const { default: byDefault, openaiMap } = voices;
+  return { ...config, ...own, voices: { ...config.voices, default: byDefault, openaiMap } };
 }
 
 const MASK = "********";

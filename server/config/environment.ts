@@ -28,6 +28,11 @@ export const OVERRIDES: Readonly<Record<string, Override>> = {
     about: "Origins that browsers may call from",
   },
   SONANT_MODEL: { path: ["model"], kind: "path", about: "Model folder" },
+  SONANT_MODEL_NAMES: {
+    path: ["served_model_names"],
+    kind: "list",
+    about: "Names of that model, the main one first",
+  },
   SONANT_VOICES_DIR: { path: ["voices", "directory"], kind: "path", about: "Uploaded voices" },
   SONANT_VOICES_S3_BUCKET: {
     path: ["voices", "s3", "bucket"],
@@ -84,6 +89,15 @@ export const OTHER_VARIABLES = [
 ] as const;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Variables that are about the first model alone. */
+const FIRST_MODEL = ["SONANT_MODEL", "SONANT_MODEL_NAMES", "SONANT_DEFAULT_VOICE"];
+
+/** The variables that count for every model of a server, those of its machine above all. */
+export function ofEveryModel(environment: Environment): Environment {
+  const kept = Object.entries(environment).filter(([name]) => !FIRST_MODEL.includes(name));
+  return Object.fromEntries(kept);
+}
 
 /** Thrown with everything that is wrong with a configuration. */
 export class ConfigError extends Error {

@@ -5,6 +5,7 @@ import type {
   Config,
   Device,
   EngineConfig,
+  ModelConfig,
   ObjectStoreConfig,
   SamplingConfig,
   ServerConfig,
@@ -139,15 +140,16 @@ function objectStoreOf({ voices: { s3 } }: DeployFile): ObjectStoreConfig | unde
   };
 }
 
-/** Resolves a checked deploy file. */
-export function resolve(file: DeployFile, context: ResolveContext): Config {
-  const { resolvePath } = context;
+/** The part of a checked deploy file that belongs to its model. */
+export function resolveModel(
+  file: DeployFile,
+  { source, resolvePath }: Pick<ResolveContext, "source" | "resolvePath">,
+): ModelConfig {
   const codec = stageWith(file, 1);
   const frames = stageWith(file, 0) ?? frameStage.parse({ stage_id: 0 });
-  const local = file.ref_audio.allowed_local_path;
   return {
-    source: context.source,
-    platform: context.platform,
+    source,
+    pipeline: file.pipeline,
     model: resolvePath(file.model),
     servedModelNames: file.served_model_names,
     openaiAliases: file.openai_aliases,
@@ -155,9 +157,25 @@ export function resolve(file: DeployFile, context: ResolveContext): Config {
     sampling: samplingOf(frames),
     chunks: chunksOf(file),
     output: { channels: file.output.channels, allowChannels: file.output.allow_channels },
+    voices: { default: file.voices.default ?? undefined, openaiMap: file.voices.openai_map },
+  };
+}
+
+/** Resolves a checked deploy file, with the other models that it names. */
+export function resolve(
+  file: DeployFile,
+  others: readonly ModelConfig[],
+  context: ResolveContext,
+): Config {
+  const { resolvePath } = context;
+  const local = file.ref_audio.allowed_local_path;
+  const own = resolveModel(file, context);
+  return {
+    ...own,
+    platform: context.platform,
+    models: { others, load: file.models.load, maxLoaded: file.models.max_loaded },
     voices: {
-      default: file.voices.default ?? undefined,
-      openaiMap: file.voices.openai_map,
+      ...own.voices,
       directory: resolvePath(file.voices.directory),
       s3: objectStoreOf(file),
     },

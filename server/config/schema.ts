@@ -63,6 +63,22 @@ const voices = z.strictObject({
     ),
 });
 
+const models = z.strictObject({
+  files: words(
+    [],
+    "Deploy files of more models, relative to this file; of each, the keys that belong to its model count",
+  ),
+  load: z
+    .enum(["at_start", "on_request"])
+    .default("on_request")
+    .describe("When those are loaded; the model of this file is always loaded at the start"),
+  max_loaded: count(
+    0,
+    2,
+    "Models in memory at once; when another is asked for, the one unused for longest makes room. 0: all",
+  ),
+});
+
 const cluster = z.strictObject({
   redis_url: z
     .url({ protocol: /^rediss?$/, error: "has to be a redis:// or rediss:// address" })
@@ -175,7 +191,11 @@ function section<T extends z.ZodType>(schema: T, description: string) {
 
 export const DeployFile = z
   .strictObject({
-    pipeline: z.literal("moss_tts_nano").default("moss_tts_nano").describe("Model family"),
+    pipeline: z
+      .string()
+      .regex(/^[a-z0-9_]+$/, "has to be a word of small letters, digits and _")
+      .default("auto")
+      .describe("Model family; auto: as the model folder says"),
     model: z
       .string()
       .min(1)
@@ -189,6 +209,7 @@ export const DeployFile = z
       ["tts-1", "tts-1-hd", "gpt-4o-mini-tts"],
       "More names for the model; their requests get mp3 by default",
     ),
+    models: section(models, "More models that this server speaks with"),
     voices: section(voices, "Voices and where they are kept"),
     stages: z
       .array(z.discriminatedUnion("stage_id", [frameStage, codecStage]))

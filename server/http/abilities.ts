@@ -1,7 +1,7 @@
-/** What the served model and this server can do, and which voice a name stands for. */
+/** What a model and this server can do, and which voice a name stands for. */
+import type { Speaker } from "../house/types.ts";
 import { FORMATS } from "../protocol/formats.ts";
 import type { SpeechAbilities } from "../protocol/speech-rules.ts";
-import type { HttpDeps } from "./deps.ts";
 
 /** Names of OpenAI's own voices, which its clients send to every server. */
 const OPENAI_VOICES: ReadonlySet<string> = new Set([
@@ -28,7 +28,7 @@ export interface NamedVoice {
   readonly kind: "preset" | "uploaded" | undefined;
 }
 
-type VoiceDeps = Pick<HttpDeps, "config" | "voices">;
+type VoiceDeps = Pick<Speaker, "config" | "voices">;
 
 async function kindOf(name: string, { voices }: VoiceDeps): Promise<NamedVoice["kind"]> {
   // Prompts are looked up when they are used; their ids belong to nobody else.
@@ -55,8 +55,8 @@ export async function namedVoice(asked: string | undefined, deps: VoiceDeps): Pr
 }
 
 /** @param voice the only voice that will be asked about */
-export function abilitiesFor(deps: HttpDeps, voice?: NamedVoice): SpeechAbilities {
-  const { config, service, abilities = {} } = deps;
+export function abilitiesFor(speaker: Speaker, voice?: NamedVoice): SpeechAbilities {
+  const { config, service, abilities = {} } = speaker;
   const { label = service.model.family.replaceAll("_", "-") } = abilities;
   return {
     label,

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Speaker } from "../house/types.ts";
 import {
   BatchBody,
   type BatchItem,
@@ -19,13 +20,15 @@ import { toJson } from "../protocol/json.ts";
 import { ignoredFields } from "../protocol/speech.ts";
 import type { HttpDeps } from "./deps.ts";
 import { encodedFile } from "./encoding.ts";
-import { prepareSpeech, requireModel } from "./prepare.ts";
-import { jsonBody, workSignal } from "./requests.ts";
+import { prepareSpeech } from "./prepare.ts";
+import { heldForAnswer, jsonBody, workSignal } from "./requests.ts";
 import { Utterance } from "./utterance.ts";
 
 interface Batch {
   readonly id: string;
   readonly deps: HttpDeps;
+  /** Speaks all items. */
+  readonly speaker: Speaker;
   readonly requestId: string;
   readonly signal: AbortSignal;
 }
@@ -35,10 +38,10 @@ export function addBatchRoutes(app: FastifyInstance, deps: HttpDeps): void {
     const body = jsonBody(request);
     const { model, items } = validate(BatchRequest, body);
     checkBatchSize(items.length, deps.config.limits);
-    requireModel(model, deps);
     const id = `speech-batch-${randomUUID().replaceAll("-", "")}`;
     const signal = workSignal(reply, deps.config.server.requestTimeoutMs);
-    const results = inParallel(items, { id, deps, requestId: request.id, signal });
+    const speaker = heldForAnswer(reply, await deps.models.hold(model, signal));
+    const results = inParallel(items, { id, deps, speaker, requestId: request.id, signal });
     reply.headers(ignoredFieldsHeader(ignoredFields(BatchBody, body)));
     return wantsLines(request) ? sendLines(reply, results) : sendAll(reply, id, results);
   });
@@ -72,7 +75,7 @@ async function* inParallel(
   items: readonly BatchItem[],
   batch: Batch,
 ): AsyncGenerator<BatchResult, void> {
-  const width = Math.max(1, batch.deps.service.load.capacity);
+  const width = Math.max(1, batch.speaker.service.load.capacity);
   const running = new Map<number, Promise<BatchResult>>();
   const queue = items.entries();
   const startNext = () => {
@@ -104,8 +107,8 @@ async function resultOf(index: number, item: BatchItem, batch: Batch): Promise<B
 }
 
 async function spoken(index: number, item: BatchItem, batch: Batch): Promise<BatchResult> {
-  const { deps, requestId, signal } = batch;
-  const { settings, model, format, input, seed } = await prepareSpeech(item, deps, signal);
+  const { deps, speaker, requestId, signal } = batch;
+  const { settings, model, format, input, seed } = await prepareSpeech(item, speaker, signal);
   const id = `${requestId}-${index}`;
   const session = {
     ...settings,
@@ -115,7 +118,7 @@ async function spoken(index: number, item: BatchItem, batch: Batch): Promise<Bat
     format,
     signal,
   } as const;
-  const utterance = new Utterance(deps.service, session, input);
+  const utterance = new Utterance(speaker.service, session, input);
   try {
     const { bytes, contentType } = await encodedFile(
       utterance.audio(),

@@ -69,7 +69,7 @@ function reported(error: ApiError, requestId: string): ApiError {
 }
 
 export function addErrorHandler(app: FastifyInstance, deps: HttpDeps): void {
-  const { config, service, metrics } = deps;
+  const { config, models, metrics } = deps;
 
   app.setErrorHandler((thrown: FastifyError, request, reply) => {
     if (thrown instanceof ClientGone) return reply.code(CLIENT_GONE).send();
@@ -80,7 +80,7 @@ export function addErrorHandler(app: FastifyInstance, deps: HttpDeps): void {
     if (error.status === 500) request.log.error({ err: cause ?? error }, error.message);
     else request.log.info({ reason: error.code }, error.message);
     if (error.status === 429 || error.status === 503) {
-      reply.header("retry-after", retryAfter(error, service.load.expectedWaitMs));
+      reply.header("retry-after", retryAfter(error, models.load.expectedWaitMs));
     }
     // The rest of the body is read and dropped, also for a client that wanted to be disconnected afterwards: one that is
     // cut off while it writes never sees the answer.

@@ -3,15 +3,15 @@
  * made, numbers chosen where the request leaves them open. Single requests and items of a batch go the same way.
  */
 import { randomInt } from "node:crypto";
+import type { Speaker } from "../house/types.ts";
 import { ApiError } from "../protocol/envelope.ts";
-import { type AudioFormat, carriedRate, defaultFormat, isAlias } from "../protocol/formats.ts";
+import { type AudioFormat, carriedRate, defaultFormat } from "../protocol/formats.ts";
 import type { SpeechRequest } from "../protocol/speech.ts";
 import { samplerOf } from "../protocol/speech-fields.ts";
-import { checkModel, checkSpeech } from "../protocol/speech-rules.ts";
+import { checkSpeech } from "../protocol/speech-rules.ts";
 import type { SessionRequest, SpeechSettings, VoiceKind } from "../speech/types.ts";
 import type { ResolvedVoice } from "../voices/library.ts";
 import { abilitiesFor, namedVoice } from "./abilities.ts";
-import type { HttpDeps } from "./deps.ts";
 
 /** The part of a request that is read here; items of a batch have some of it. */
 export type SpokenRequest = Pick<SpeechRequest, "input"> & Partial<SpeechRequest>;
@@ -32,12 +32,6 @@ const VOICE_KINDS: Readonly<Record<ResolvedVoice["kind"], VoiceKind>> = {
   prompt: "inline",
   model: "none",
 };
-
-/** @throws ApiError `model_not_found` */
-export function requireModel(model: string | undefined, { config }: HttpDeps): void {
-  const { servedModelNames, openaiAliases } = config;
-  checkModel(model, (name) => servedModelNames.includes(name) || isAlias(name, openaiAliases));
-}
 
 function referenceOf({ ref_audio: reference }: SpokenRequest): string | undefined {
   if (typeof reference !== "object") return reference;
@@ -61,22 +55,22 @@ function samplingOf(request: SpokenRequest): NonNullable<SpeechSettings["samplin
 }
 
 /** The request's seed, else the deploy file's, else one at random. */
-function seedOf(request: SpokenRequest, { config }: HttpDeps): bigint {
+function seedOf(request: SpokenRequest, { config }: Speaker): bigint {
   return request.seed ?? BigInt(config.sampling.seed ?? randomInt(2 ** 47));
 }
 
 /**
- * Checks a request and finds its voice, which may mean to fetch and encode a reference.
+ * Checks a request to a model and finds its voice, which may mean to fetch and encode a reference.
  * @throws ApiError of the first rule that is broken, or the signal's reason
  */
 export async function prepareSpeech(
   request: SpokenRequest,
-  deps: HttpDeps,
+  speaker: Speaker,
   signal: AbortSignal,
 ): Promise<PreparedSpeech> {
-  const { config, service, voices } = deps;
-  const asked = await namedVoice(request.voice, deps);
-  checkSpeech(request, abilitiesFor(deps, asked), config.limits);
+  const { config, service, voices } = speaker;
+  const asked = await namedVoice(request.voice, speaker);
+  checkSpeech(request, abilitiesFor(speaker, asked), config.limits);
   const reference = referenceOf(request);
   const voice = await voices.resolve(
     reference === undefined ? { voice: asked.name } : { refAudio: reference },
@@ -84,7 +78,7 @@ export async function prepareSpeech(
   );
   const { model, response_format, sample_rate, channels, speed } = request;
   const format = response_format ?? defaultFormat(model, config.openaiAliases);
-  const seed = seedOf(request, deps);
+  const seed = seedOf(request, speaker);
   return {
     model,
     input: request.input,

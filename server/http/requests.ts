@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Hold } from "../house/types.ts";
 import { ApiError, parseBody, requireJson } from "../protocol/envelope.ts";
 
 /** The client left before its answer was complete: nobody is there to be told. */
@@ -37,6 +38,13 @@ export function jsonBody(request: FastifyRequest): unknown {
   return parseBody(typeof request.body === "string" ? request.body : "");
 }
 
+/** Lets go of a model when the answer has been sent, or when nobody waits for it any more. */
+export function heldForAnswer(reply: FastifyReply, hold: Hold): Hold {
+  if (reply.raw.closed) hold.release();
+  else reply.raw.once("close", hold.release);
+  return hold;
+}
+
 /** Aborts with `ClientGone` when the connection ends early, and with `request_timeout` when time is up. */
 export function workSignal(reply: FastifyReply, timeoutMs: number): AbortSignal {
   const abort = new AbortController();
@@ -49,4 +57,16 @@ export function workSignal(reply: FastifyReply, timeoutMs: number): AbortSignal 
   if (reply.raw.closed) gone();
   else reply.raw.once("close", gone);
   return abort.signal;
+}
+
+/** A route about one of several models, which `?model=` names; left out, it is the one that speaks by default. */
+export interface OfModel {
+  Querystring: { model?: string | string[] };
+}
+
+/** The model of the address. @throws ApiError `invalid_value` if it stands in the address more than once */
+export function modelOf({ query: { model } }: FastifyRequest<OfModel>): string | undefined {
+  if (!Array.isArray(model)) return model;
+  const message = "model: the address may name one model, not several";
+  throw new ApiError("invalid_value", message, { param: "model" });
 }

@@ -166,7 +166,7 @@ it("tells how it is in plain text as well, the verdict first", async () => {
 
 it("describes its engine once there is one", async () => {
   let engine: EngineFacts | undefined;
-  const { url } = await start({ deps: { engine: () => engine } });
+  const { url } = await start({ model: { engine: () => engine } });
   const version = async () => Version.parse(await (await fetch(`${url}/version`)).json());
   expect(await version()).not.toHaveProperty("engine");
   engine = {
@@ -203,14 +203,17 @@ it("describes exactly the routes that it has", async () => {
       .map((method) => ({ method: method.toUpperCase(), path })),
   );
   const http = described.filter(({ path }) => !SOCKETS.includes(path));
+  const patterns = new Set<string>();
   for (const { method, path } of http) {
-    const pattern = path.replace("{name}", ":name").replace(/\{(id|model)\}/, "*");
+    // A model's name may have slashes in it, so whatever follows is read by its own route.
+    const pattern = path.replace("{name}", ":name").replace(/\{id\}.*/, "*");
+    patterns.add(`${method} ${pattern}`);
     expect(app.hasRoute({ method: method as "GET", url: pattern }), `${method} ${path}`).toBe(true);
   }
   const printed = app.printRoutes({ commonPrefix: false });
   const count = [...printed.matchAll(/\(([A-Z, ]+)\)/g)]
     .flatMap(([, methods = ""]) => methods.split(", "))
     .filter((method) => method !== "HEAD" && method !== "OPTIONS").length;
-  expect(count).toBe(http.length + UNDESCRIBED.length);
+  expect(count).toBe(patterns.size + UNDESCRIBED.length);
   for (const path of UNDESCRIBED) expect(printed).toContain(path.split("/").at(-1));
 });

@@ -9,6 +9,7 @@ import { addBatchRoutes } from "./batch-routes.ts";
 import { addCors } from "./cors.ts";
 import type { HttpDeps } from "./deps.ts";
 import { addErrorHandler } from "./errors.ts";
+import { addModelRoutes } from "./model-routes.ts";
 import { addPages } from "./pages.ts";
 import { addBodyReader, requestId } from "./requests.ts";
 import { addRouterAnswers } from "./router.ts";
@@ -50,6 +51,7 @@ export function createHttpServer(deps: HttpDeps): FastifyInstance {
   addSpeechRoutes(app, deps);
   addBatchRoutes(app, deps);
   addVoiceRoutes(app, deps);
+  addModelRoutes(app, deps);
   addStatusRoutes(app, deps);
   if (pages !== undefined) addPages(app, pages);
   return app;

@@ -20,8 +20,8 @@ import {
   encodedFile,
   encoderFor,
 } from "./encoding.ts";
-import { type PreparedSpeech, prepareSpeech, requireModel } from "./prepare.ts";
-import { jsonBody, workSignal } from "./requests.ts";
+import { type PreparedSpeech, prepareSpeech } from "./prepare.ts";
+import { heldForAnswer, jsonBody, workSignal } from "./requests.ts";
 import { speechEvents } from "./sse-stream.ts";
 import { Utterance } from "./utterance.ts";
 
@@ -36,16 +36,16 @@ export function addSpeechRoutes(app: FastifyInstance, deps: HttpDeps): void {
 }
 
 async function speak(request: FastifyRequest, reply: FastifyReply, deps: HttpDeps) {
-  const { config, service } = deps;
+  const { config, models } = deps;
   const body = jsonBody(request);
   const asked = validate(SpeechRequest, body);
-  requireModel(asked.model, deps);
   const delivery = chooseDelivery(asked, request.headers.accept, config.server.streamDefault);
   const signal = workSignal(reply, config.server.requestTimeoutMs);
-  const speech = await prepareSpeech(asked, deps, signal);
+  const speaker = heldForAnswer(reply, await models.hold(asked.model, signal));
+  const speech = await prepareSpeech(asked, speaker, signal);
   const open = () =>
     new Utterance(
-      service,
+      speaker.service,
       {
         ...speech.settings,
         requestId: request.id,

@@ -1,30 +1,23 @@
-/** What a server says about itself: models, health, load, limits, metrics, version, and the description of its API. */
+/** What a server says about itself: health, load, limits, metrics, version, and the description of its API. */
 import type { FastifyInstance } from "fastify";
 import { configSha256 } from "../config/config.ts";
+import type { Models, ServedModel } from "../house/types.ts";
 import { asyncApiDocument } from "../protocol/asyncapi.ts";
-import {
-  type Health,
-  type Load,
-  type ModelCard,
-  modelList,
-  type Ready,
-  type Version,
-} from "../protocol/documents.ts";
+import type { Health, Load, Ready, Version } from "../protocol/documents.ts";
 import { ApiError } from "../protocol/envelope.ts";
-import { FORMATS, isAlias, SAMPLE_RATES } from "../protocol/formats.ts";
+import { FORMATS, SAMPLE_RATES } from "../protocol/formats.ts";
 import type { LimitsDocument } from "../protocol/limits.ts";
 import { openApiDocument } from "../protocol/openapi.ts";
-import type { SpeechService } from "../speech/types.ts";
 import type { HttpDeps } from "./deps.ts";
+import { modelOf, type OfModel } from "./requests.ts";
 
 export function addStatusRoutes(app: FastifyInstance, deps: HttpDeps): void {
   addHealthRoutes(app, deps);
-  addModelRoutes(app, deps);
-  const { config, metrics, build } = deps;
+  const { config, metrics, build, models } = deps;
   const version: Omit<Version, "device"> = {
     version: build.version,
     ...(build.commit === undefined ? {} : { commit: build.commit }),
-    model: config.servedModelNames[0] ?? "",
+    model: models.first.id,
     config_sha256: configSha256(config),
   };
   const secured = config.server.apiKeys.length > 0;
@@ -32,12 +25,14 @@ export function addStatusRoutes(app: FastifyInstance, deps: HttpDeps): void {
   const asyncApi = asyncApiDocument({ version: build.version, secured });
 
   app.get("/version", (): Version => {
-    const engine = deps.engine?.();
-    return { ...version, device: deps.device(), ...(engine === undefined ? {} : { engine }) };
+    const { engine, device } = models.first;
+    return { ...version, device, ...(engine === undefined ? {} : { engine }) };
   });
   app.get("/openapi.json", () => openApi);
   app.get("/asyncapi.json", () => asyncApi);
-  app.get("/v1/audio/speech/limits", () => limitsDocument(deps));
+  app.get<OfModel>("/v1/audio/speech/limits", (request) =>
+    limitsDocument(models.named(modelOf(request))),
+  );
   app.get("/metrics", async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.text()),
   );
@@ -47,20 +42,22 @@ export function addStatusRoutes(app: FastifyInstance, deps: HttpDeps): void {
   });
 }
 
-function addHealthRoutes(app: FastifyInstance, { service, device, config }: HttpDeps): void {
+function addHealthRoutes(app: FastifyInstance, { models, config }: HttpDeps): void {
+  const { maxQueue } = config.engine;
+
   app.get("/health", (_request, reply) => {
-    const health = healthOf(service, device());
+    const health = healthOf(models);
     return reply.code(health.status === "healthy" ? 200 : 503).send(health);
   });
 
   app.get("/ready", (_request, reply) => {
-    const ready = readiness(service, config.engine.maxQueue);
+    const ready = readiness(models, maxQueue);
     return reply.code(ready.ready ? 200 : 503).send(ready);
   });
 
   // The same for eyes and shell scripts: the verdict on the first line, then one fact a line.
   app.get("/healthz", (_request, reply) => {
-    const { status, ...facts } = healthOf(service, device());
+    const { status, ...facts } = healthOf(models);
     return reply
       .code(status === "healthy" ? 200 : 503)
       .type(PLAIN)
@@ -68,7 +65,7 @@ function addHealthRoutes(app: FastifyInstance, { service, device, config }: Http
   });
 
   app.get("/readyz", (_request, reply) => {
-    const { ready, ...facts } = readiness(service, config.engine.maxQueue);
+    const { ready, ...facts } = readiness(models, maxQueue);
     return reply
       .code(ready ? 200 : 503)
       .type(PLAIN)
@@ -77,7 +74,7 @@ function addHealthRoutes(app: FastifyInstance, { service, device, config }: Http
 
   app.get("/ping", () => ({ status: "ok" }));
 
-  app.get("/load", (): Load => ({ server_load: service.load.active + service.load.waiting }));
+  app.get("/load", (): Load => ({ server_load: models.load.active + models.load.waiting }));
 }
 
 const PLAIN = "text/plain; charset=utf-8";
@@ -87,8 +84,9 @@ function lines(verdict: string, facts: object): string {
   return [`${verdict}\n`, ...named].join("");
 }
 
-function healthOf({ state }: SpeechService, device: string): Health {
+function healthOf({ state, first }: Models): Health {
   const { stage, reason } = state;
+  const { device } = first;
   // A server that drains is still well: it must not be killed before it has finished.
   const isHealthy = stage === "ready" || stage === "draining";
   return isHealthy
@@ -103,7 +101,7 @@ const NOT_READY = {
   failed: "engine_dead",
 } as const;
 
-function readiness({ state, load }: SpeechService, maxWaiting: number): Ready {
+function readiness({ state, load }: Models, maxWaiting: number): Ready {
   const { active, waiting, capacity } = load;
   const figures = { active, waiting, capacity };
   if (state.stage !== "ready") return { ready: false, reason: NOT_READY[state.stage], ...figures };
@@ -111,26 +109,10 @@ function readiness({ state, load }: SpeechService, maxWaiting: number): Ready {
   return isFull ? { ready: false, reason: "overloaded", ...figures } : { ready: true, ...figures };
 }
 
-function addModelRoutes(app: FastifyInstance, { config }: HttpDeps): void {
-  const { servedModelNames, openaiAliases } = config;
-  const list = modelList(servedModelNames, openaiAliases, Math.floor(Date.now() / 1000));
-
-  app.get("/v1/models", () => list);
-
-  // A name may contain slashes, as those of model hubs do.
-  app.get<{ Params: { "*": string } }>("/v1/models/*", ({ params }): ModelCard => {
-    const id = params["*"];
-    const known = list.data.find((card) => card.id === id);
-    if (known !== undefined) return known;
-    const root = list.data[0];
-    if (root !== undefined && isAlias(id, openaiAliases)) return { ...root, id };
-    const message = `The model \`${id}\` does not exist.`;
-    throw new ApiError("model_not_found", message, { param: "model" });
-  });
-}
-
-function limitsDocument({ config, service }: HttpDeps): LimitsDocument {
-  const { audio, presets, defaultVoice, capabilities } = service.model;
+/** What a model takes. @throws ApiError `model_failed` while its folder cannot be read */
+function limitsDocument({ config, model, failure }: ServedModel): LimitsDocument {
+  if (model === undefined) throw failure;
+  const { audio, presets, defaultVoice, capabilities } = model;
   return {
     limits: config.limits,
     formats: [...FORMATS],

@@ -9,6 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { Config } from "../config/config.ts";
+import { oneModel } from "../house/test-models.ts";
+import type { FamilyAbilities } from "../house/types.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { ApiError } from "../protocol/envelope.ts";
 import { SERVED_MODEL, type WireCase } from "../protocol/test-cases.ts";
@@ -17,7 +19,7 @@ import { Starter } from "../speech/test-starter.ts";
 import type { SpeechService } from "../speech/types.ts";
 import { openVoiceLibrary } from "../voices/open-library.ts";
 import { Access } from "./access.ts";
-import type { FamilyAbilities, HttpDeps } from "./deps.ts";
+import type { HttpDeps } from "./deps.ts";
 import { createHttpServer } from "./server.ts";
 import { testConfig } from "./test-server.ts";
 import { FakeSpeech, type Fate } from "./test-speech.ts";
@@ -117,11 +119,11 @@ export class CaseHouse {
     const shipped = await testConfig();
     const config = { ...shipped, servedModelNames: [SERVED_MODEL] };
     const { sampleRate } = starter.model.audio;
-    const metrics = new Metrics({ models: config.servedModelNames, sampleRate });
+    const metrics = new Metrics();
     const service = new SonantSpeechService({
       model: starter.model,
       config,
-      metrics,
+      metrics: metrics.forModel({ names: config.servedModelNames, sampleRate }),
       loadEngine: async () => starter.engine,
     });
     await service.start();
@@ -153,13 +155,10 @@ export class CaseHouse {
     const service = fake ?? this.behind(model, options);
     const app = createHttpServer({
       config,
-      service,
-      voices,
+      models: oneModel({ config, service, voices, abilities: personality.abilities }),
       metrics: this.metrics,
       access: new Access(config.server),
       build: { version: "0", commit: undefined },
-      device: () => "cpu",
-      abilities: personality.abilities,
     } satisfies HttpDeps);
     return { url: await listening(app), fake, service, close: () => closed(app, folder) };
   }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
+import { type OneModel, oneModel } from "../house/test-models.ts";
 import type { ErrorCode } from "../protocol/error-registry.ts";
 import type { AudioFormat } from "../protocol/formats.ts";
 import { ReferenceEncoder } from "../voices/encode-reference.ts";
@@ -23,7 +24,17 @@ const ROOT = join(import.meta.dirname, "../..");
 
 const AUDIO = { sampleRate: 48_000, channels: 2, samplesPerFrame: 3840, framesPerSecond: 12.5 };
 
-export const TEST_MODEL = fakeModel({ audio: AUDIO });
+const SAMPLING = {
+  textTemperature: 1,
+  textTopK: 50,
+  textTopP: 1,
+  audioTemperature: 0.4,
+  audioTopK: 20,
+  audioTopP: 0.9,
+  audioRepetitionPenalty: 1,
+};
+
+export const TEST_MODEL = fakeModel({ audio: AUDIO, sampling: SAMPLING });
 
 /** The shipped configuration with some of it replaced. */
 export async function testConfig(server: Partial<Config["server"]> = {}): Promise<Config> {
@@ -46,6 +57,8 @@ export interface TestOptions {
   readonly fate?: Fate;
   readonly server?: Partial<Config["server"]>;
   readonly deps?: Partial<HttpDeps>;
+  /** Of the one model. */
+  readonly model?: Partial<OneModel>;
 }
 
 /** A server that listens on a free port. */
@@ -64,8 +77,12 @@ export async function startTestServer(options: TestOptions = {}): Promise<TestSe
   });
   const app = createHttpServer({
     config,
-    service: speech,
-    voices,
+    models: oneModel({
+      config: options.deps?.config ?? config,
+      service: speech,
+      voices,
+      ...options.model,
+    }),
     metrics: {
       text: async () => "tts_active_requests 0\n",
       contentType: "text/plain",
@@ -74,7 +91,6 @@ export async function startTestServer(options: TestOptions = {}): Promise<TestSe
     },
     access: new Access(config.server),
     build: { version: "1.2.3", commit: "abc" },
-    device: () => "cpu",
     ...options.deps,
   });
   await app.listen({ port: 0, host: "127.0.0.1" });

@@ -1,6 +1,6 @@
 /** Voices: list, one, its recording, upload, change, delete; voice prompts; and blends, which models with codes cannot do. */
 import multipart from "@fastify/multipart";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError, validate } from "../protocol/envelope.ts";
 import { toJson } from "../protocol/json.ts";
 import { BlendRequest, VoicePromptRequest } from "../protocol/voice-prompts.ts";
@@ -8,9 +8,9 @@ import { checkChange, checkUpload, clipType } from "../protocol/voice-upload.ts"
 import { voiceCreated, voiceDeleted } from "../protocol/voices.ts";
 import type { HttpDeps } from "./deps.ts";
 import { readForm } from "./multipart.ts";
-import { jsonBody, workSignal } from "./requests.ts";
+import { heldForAnswer, jsonBody, modelOf, type OfModel, workSignal } from "./requests.ts";
 
-interface VoicePath {
+interface VoicePath extends OfModel {
   Params: { name: string };
 }
 
@@ -18,15 +18,24 @@ interface VoicePath {
 const FORM_OVERHEAD = 2 * 1024 * 1024;
 
 export function addVoiceRoutes(app: FastifyInstance, deps: HttpDeps): void {
-  const { config, voices } = deps;
+  const { config } = deps;
   const { requestTimeoutMs } = config.server;
+  const voicesOf = (request: FastifyRequest<OfModel>) => deps.models.named(modelOf(request)).voices;
+  /** The voices of a model that is loaded, for recordings to be encoded. */
+  const encodingVoices = async (
+    request: FastifyRequest<OfModel>,
+    reply: FastifyReply,
+    signal: AbortSignal,
+  ) => heldForAnswer(reply, await deps.models.hold(modelOf(request), signal)).voices;
 
-  app.get("/v1/audio/voices", () => voices.list());
+  app.get<OfModel>("/v1/audio/voices", (request) => voicesOf(request).list());
 
-  app.get<VoicePath>("/v1/audio/voices/:name", ({ params }) => voices.get(params.name));
+  app.get<VoicePath>("/v1/audio/voices/:name", (request) =>
+    voicesOf(request).get(request.params.name),
+  );
 
-  app.get<VoicePath>("/v1/audio/voices/:name/audio", async ({ params }, reply) => {
-    const { bytes, mimeType } = await voices.sample(params.name);
+  app.get<VoicePath>("/v1/audio/voices/:name/audio", async (request, reply) => {
+    const { bytes, mimeType } = await voicesOf(request).sample(request.params.name);
     return reply
       .type(mimeType)
       .header("cache-control", "no-store")
@@ -36,22 +45,25 @@ export function addVoiceRoutes(app: FastifyInstance, deps: HttpDeps): void {
 
   app.patch<VoicePath>("/v1/audio/voices/:name", (request) => {
     const edit = checkChange(jsonBody(request), config.limits);
-    return voices.update(request.params.name, edit);
+    return voicesOf(request).update(request.params.name, edit);
   });
 
-  app.delete<VoicePath>("/v1/audio/voices/:name", async ({ params: { name } }, reply) => {
-    const { status, body } = voiceDeleted(name, await voices.delete(name));
+  app.delete<VoicePath>("/v1/audio/voices/:name", async (request, reply) => {
+    const { name } = request.params;
+    const { status, body } = voiceDeleted(name, await voicesOf(request).delete(name));
     return reply.code(status).send(body);
   });
 
-  app.post("/v1/audio/voice_prompts", async (request, reply) => {
+  app.post<OfModel>("/v1/audio/voice_prompts", async (request, reply) => {
     const { ref_audio, ref_text, name } = validate(VoicePromptRequest, jsonBody(request));
     const asked = {
       ref_audio,
       ...(ref_text === undefined ? {} : { ref_text }),
       ...(name === undefined ? {} : { name }),
     };
-    return voices.createPrompt(asked, workSignal(reply, requestTimeoutMs));
+    const signal = workSignal(reply, requestTimeoutMs);
+    const voices = await encodingVoices(request, reply, signal);
+    return voices.createPrompt(asked, signal);
   });
 
   app.post("/v1/audio/voices/blend", (request) => {
@@ -62,18 +74,15 @@ export function addVoiceRoutes(app: FastifyInstance, deps: HttpDeps): void {
   app.register(async (forms) => {
     await forms.register(multipart);
     const bodyLimit = config.limits.upload_bytes + FORM_OVERHEAD;
-    forms.post("/v1/audio/voices", { bodyLimit }, async (request, reply) => {
+    forms.post<OfModel>("/v1/audio/voices", { bodyLimit }, async (request, reply) => {
       const signal = workSignal(reply, requestTimeoutMs);
-      const created = voiceCreated(await upload(request, deps, signal));
+      const { fields, file } = await readForm(request, "audio_sample", config.limits.upload_bytes);
+      const { abilities } = deps.models.named(modelOf(request));
+      const form = checkUpload(fields, file !== undefined, abilities?.embeddingDim, config.limits);
+      const clip = file && { bytes: file.bytes, mimeType: clipType(file.mimeType, file.filename) };
+      const voices = await encodingVoices(request, reply, signal);
+      const created = voiceCreated(await voices.upload(form, clip, signal));
       return reply.type("application/json; charset=utf-8").send(toJson(created));
     });
   });
-}
-
-async function upload(request: FastifyRequest, deps: HttpDeps, signal: AbortSignal) {
-  const { config, voices, abilities } = deps;
-  const { fields, file } = await readForm(request, "audio_sample", config.limits.upload_bytes);
-  const form = checkUpload(fields, file !== undefined, abilities?.embeddingDim, config.limits);
-  const clip = file && { bytes: file.bytes, mimeType: clipType(file.mimeType, file.filename) };
-  return voices.upload(form, clip, signal);
 }

@@ -135,7 +135,7 @@ it("goes on with the built-in voices while the bucket of the others is away", as
     source: new ReferenceSource(),
     prompts: new VoicePrompts(),
   });
-  const house = await start({ deps: { voices } });
+  const house = await start({ model: { voices } });
   expect((await fetch(`${house.url}/ready`)).status).toBe(200);
   const speech = (voice: string) => post(house, "/v1/audio/speech", { input: "Hi.", voice });
   expect((await speech("clara")).status).toBe(200);

@@ -111,6 +111,57 @@ function omniFamily(registry: Registry) {
 }
 
 function ttsFamily(registry: Registry) {
+  const engine = engineFamily(registry);
+  return { ...requestFamily(registry), ...engine, ofModels: Object.values(engine) };
+}
+
+/** What the engines say of themselves when metrics are asked for, under the model's main name. */
+function engineFamily(registry: Registry) {
+  const { counter, gauge } = maker(registry);
+  const model = ["model_name"];
+  return {
+    voiceCache: counter("tts_voice_cache_total", "Look-ups of voices in the engine", [
+      ...model,
+      "result",
+    ]),
+    engineMemory: gauge("tts_engine_memory_bytes", "Memory of the engine", [...model, "kind"]),
+    engineCancel: gauge(
+      "tts_engine_cancel_seconds",
+      "Time from cancel to release inside the engine, recent cancels; quantile 1: the longest ever",
+      [...model, "quantile"],
+    ),
+    streamsActive: gauge("tts_streams_active", "Streams that have a slot of the engine", model),
+    streamsWaiting: gauge("tts_streams_waiting", "Streams in line for one", model),
+    streamsCapacity: gauge(
+      "tts_streams_capacity",
+      "Streams that can be spoken at once in real time, as measured",
+      model,
+    ),
+    engineLead: gauge(
+      "tts_engine_lead_min_seconds",
+      "Least audio that a listener has to hear",
+      model,
+    ),
+    engineUnderruns: counter(
+      "tts_engine_underruns_total",
+      "Chunks that came more than 100 ms after their listener had run dry",
+      model,
+    ),
+    engineYields: counter(
+      "tts_engine_yields_total",
+      "Frames put off by streams that were ahead, for others about to run dry",
+      model,
+    ),
+    engineTick: gauge(
+      "tts_engine_tick_seconds",
+      "Time of a tick, learned from the last ones: a fixed part, what each stream in it adds, and prompts for each frame",
+      [...model, "part"],
+    ),
+    engineFrames: counter("tts_engine_frames_total", "Frames that the engine generated", model),
+  };
+}
+
+function requestFamily(registry: Registry) {
   const { histogram, counter, gauge, summary } = maker(registry);
   const labels = TTS_LABELS;
   const short = (name: string, help: string, names: Names = []) =>
@@ -164,34 +215,6 @@ function ttsFamily(registry: Registry) {
       "Requests whose audio was cut at the frame limit",
       labels,
     ),
-    voiceCache: counter("tts_voice_cache_total", "Look-ups of voices in the engine", ["result"]),
-    engineMemory: gauge("tts_engine_memory_bytes", "Memory of the engine", ["kind"]),
-    engineCancel: gauge(
-      "tts_engine_cancel_seconds",
-      "Time from cancel to release inside the engine, recent cancels; quantile 1: the longest ever",
-      ["quantile"],
-    ),
-    streamsActive: gauge("tts_streams_active", "Streams that have a slot of the engine"),
-    streamsWaiting: gauge("tts_streams_waiting", "Streams in line for one"),
-    streamsCapacity: gauge(
-      "tts_streams_capacity",
-      "Streams that can be spoken at once in real time, as measured",
-    ),
-    engineLead: gauge("tts_engine_lead_min_seconds", "Least audio that a listener has to hear"),
-    engineUnderruns: counter(
-      "tts_engine_underruns_total",
-      "Chunks that came more than 100 ms after their listener had run dry",
-    ),
-    engineYields: counter(
-      "tts_engine_yields_total",
-      "Frames put off by streams that were ahead, for others about to run dry",
-    ),
-    engineTick: gauge(
-      "tts_engine_tick_seconds",
-      "Time of a tick, learned from the last ones: a fixed part, what each stream in it adds, and prompts for each frame",
-      ["part"],
-    ),
-    engineFrames: counter("tts_engine_frames_total", "Frames that the engine generated"),
     eventLoopDelay: short("eventloop_delay_seconds", "How late the event loop runs a timer"),
   };
 }

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BYTES } from "./buckets.ts";
+import type { EngineReading } from "./engine-reading.ts";
 import type { Outcome } from "./labels.ts";
-import { type EngineReading, Metrics } from "./metrics.ts";
+import { Metrics } from "./metrics.ts";
+import type { ModelMetrics } from "./model-metrics.ts";
 import { RecentValues } from "./observe.ts";
 import type { RequestInfo } from "./request-metrics.ts";
 
@@ -18,9 +20,11 @@ const STREAM: RequestInfo = {
 
 let clock = 0;
 let metrics: Metrics;
+let model: ModelMetrics;
 beforeEach(() => {
   clock = 100;
-  metrics = new Metrics({ models: ["starter", "tts-1"], sampleRate: RATE, now: () => clock });
+  metrics = new Metrics({ now: () => clock });
+  model = metrics.forModel({ names: ["starter", "tts-1"], sampleRate: RATE });
 });
 afterEach(() => metrics.close());
 
@@ -43,7 +47,7 @@ async function value(name: string, ...labels: string[]): Promise<number | undefi
 
 describe("a stream", () => {
   it("moves both families by the same amounts", async () => {
-    const request = metrics.requestStarted(STREAM);
+    const request = model.requestStarted(STREAM);
     expect(await value("tts_active_requests")).toBe(1);
     expect(await value("vllm:omni_num_requests_waiting")).toBe(1);
     clock += 0.02;
@@ -89,7 +93,7 @@ describe("a stream", () => {
   });
 
   it("tells gaps from smooth speech", async () => {
-    const request = metrics.requestStarted(STREAM);
+    const request = model.requestStarted(STREAM);
     request.chunk(FRAME);
     clock += 0.5;
     request.chunk(FRAME);
@@ -102,8 +106,8 @@ describe("a stream", () => {
   it.each(["cancelled", "closed", "error", "engine_dead"] as const)(
     "that ends with %s is aborted, once, from any state",
     async (outcome) => {
-      metrics.requestStarted(STREAM).finished(end(outcome));
-      const running = metrics.requestStarted(STREAM);
+      model.requestStarted(STREAM).finished(end(outcome));
+      const running = model.requestStarted(STREAM);
       running.chunk(FRAME);
       running.cancelled(0.003);
       running.finished(end(outcome));
@@ -120,7 +124,7 @@ describe("a stream", () => {
 
 describe("a request that is answered in one piece", () => {
   it("has no time to first audio and no continuity", async () => {
-    const request = metrics.requestStarted({ ...STREAM, transport: "http", format: "mp3" });
+    const request = model.requestStarted({ ...STREAM, transport: "http", format: "mp3" });
     request.chunk(FRAME);
     request.finished({ ...end("length"), truncated: true });
     expect(await value("vllm:omni_audio_ttfp_s_count")).toBeUndefined();
@@ -130,7 +134,7 @@ describe("a request that is answered in one piece", () => {
   });
 
   it("is left out of the audio metrics when it has none", async () => {
-    metrics.requestStarted(STREAM).finished(end("stop"));
+    model.requestStarted(STREAM).finished(end("stop"));
     expect(await value("vllm:omni_audio_skipped_requests_total", "no_audio_data")).toBe(1);
     expect(await value("vllm:omni_audio_rtf_count")).toBeUndefined();
   });
@@ -138,10 +142,10 @@ describe("a request that is answered in one piece", () => {
 
 describe("labels", () => {
   it("stay few, whatever clients write, and never hold names or text", async () => {
-    metrics.requestStarted(STREAM).finished(end("stop"));
+    model.requestStarted(STREAM).finished(end("stop"));
     const before = (await metrics.text()).split("\n").length;
     for (let index = 0; index < 500; index += 1) {
-      const request = metrics.requestStarted({ ...STREAM, model: `secret-model-${index}` });
+      const request = model.requestStarted({ ...STREAM, model: `secret-model-${index}` });
       request.finished(end("stop"));
       metrics.rejected("invalid_voice");
     }
@@ -165,8 +169,8 @@ describe("labels", () => {
   });
 
   it("give served names their own series", async () => {
-    metrics.requestStarted({ ...STREAM, model: "tts-1" }).finished(end("stop"));
-    metrics.requestStarted({ ...STREAM, model: undefined }).finished(end("stop"));
+    model.requestStarted({ ...STREAM, model: "tts-1" }).finished(end("stop"));
+    model.requestStarted({ ...STREAM, model: undefined }).finished(end("stop"));
     expect(await value("tts_requests_total", 'model="tts-1"')).toBe(1);
     expect(await value("tts_requests_total", 'model="starter"')).toBe(1);
   });
@@ -175,28 +179,28 @@ describe("labels", () => {
 describe("what a status page shows", () => {
   it("counts streams that ended, and those without a gap", () => {
     for (const gap of [0.05, 0.5]) {
-      const request = metrics.requestStarted(STREAM);
+      const request = model.requestStarted(STREAM);
       request.chunk(FRAME);
       clock += gap;
       request.chunk(FRAME);
       request.finished(end("stop"));
     }
-    metrics.requestStarted(STREAM).finished(end("closed"));
+    model.requestStarted(STREAM).finished(end("closed"));
     expect(metrics.recent()).toMatchObject({ streams: 2, streamsContinuous: 1, underruns: 1 });
   });
 
   it("keeps the last hour and day: first audio, gaps, failures and refusals", () => {
-    const late = metrics.requestStarted(STREAM);
+    const late = model.requestStarted(STREAM);
     clock += 0.2;
     late.chunk(FRAME);
     clock += 5;
     late.chunk(FRAME);
     late.finished(end("stop"));
-    const broken = metrics.requestStarted({ ...STREAM, transport: "http" });
+    const broken = model.requestStarted({ ...STREAM, transport: "http" });
     clock += 9;
     broken.chunk(FRAME);
     broken.finished(end("error"));
-    metrics.requestStarted(STREAM).finished(end("cancelled"));
+    model.requestStarted(STREAM).finished(end("cancelled"));
     metrics.rejected("overloaded");
     const counted = { streams: 1, streamsContinuous: 0, requests: 3, failed: 1, refused: 1 };
     const { past } = metrics.recent();
@@ -210,8 +214,8 @@ describe("what a status page shows", () => {
     metrics.rejected("invalid_voice");
     metrics.rejected("overloaded");
     metrics.rejected("invalid_voice");
-    metrics.requestStarted(STREAM).finished(end("error"));
-    metrics.requestStarted(STREAM).finished(end("cancelled"));
+    model.requestStarted(STREAM).finished(end("error"));
+    model.requestStarted(STREAM).finished(end("cancelled"));
     const { failures } = metrics.recent();
     expect(failures.map(({ code, count }) => [code, count])).toEqual([
       ["generation_failed", 1],
@@ -223,8 +227,64 @@ describe("what a status page shows", () => {
   it("has no figures of an engine before one is there", () => {
     expect(metrics.recent().engine).toBeUndefined();
     const reading = { frames: 3 } as EngineReading;
-    metrics.watchEngine(() => reading);
+    model.watchEngine(() => reading);
     expect(metrics.recent().engine).toBe(reading);
+  });
+});
+
+describe("several models", () => {
+  const READING: EngineReading = {
+    frames: 9,
+    leadMsMin: 250,
+    underruns: 2,
+    yields: 7,
+    tickFixedMs: 4,
+    tickSequenceMs: 8,
+    tickPromptMs: 1,
+    cancelMsP50: 4,
+    cancelMsP99: 12,
+    cancelMsMax: 30,
+    voiceCacheHits: 3,
+    voiceCacheMisses: 1,
+    weightBytes: 10,
+    sequenceBytes: 20,
+    voiceCacheBytes: 30,
+  };
+  const OTHER = 'model_name="other"';
+
+  it("have a series each, and those of an engine that is gone are gone", async () => {
+    const other = metrics.forModel({ names: ["other"], sampleRate: RATE / 2 });
+    let reading: EngineReading | undefined = { ...READING, frames: 100, weightBytes: 7 };
+    model.watchEngine(() => READING);
+    other.watchEngine(() => reading);
+    other.watchLoad(() =>
+      reading === undefined ? undefined : { active: 1, waiting: 0, capacity: 4 },
+    );
+    const request = other.requestStarted({ ...STREAM, model: undefined });
+    request.chunk(FRAME);
+    request.finished(end("stop"));
+    expect(await value("vllm:omni_audio_duration_s_sum", OTHER)).toBeCloseTo(0.16);
+    expect(await value("vllm:omni_audio_duration_s_sum", 'model_name="starter"')).toBeUndefined();
+    expect(await value("tts_engine_frames_total", OTHER)).toBe(100);
+    expect(await value("tts_engine_frames_total", 'model_name="starter"')).toBe(9);
+    expect(await value("tts_streams_capacity", OTHER)).toBe(4);
+    reading = undefined;
+    expect(await value("tts_engine_frames_total", OTHER)).toBeUndefined();
+    expect(await value("tts_engine_memory_bytes", OTHER)).toBeUndefined();
+    expect(await value("tts_streams_capacity", OTHER)).toBeUndefined();
+    expect(await value("tts_engine_frames_total", 'model_name="starter"')).toBe(9);
+  });
+
+  it("are one engine where the whole server is looked at", () => {
+    const other = metrics.forModel({ names: ["other"], sampleRate: RATE });
+    model.watchEngine(() => READING);
+    other.watchEngine(() => ({ ...READING, frames: 1, leadMsMin: 0, tickFixedMs: 6 }));
+    expect(metrics.recent().engine).toMatchObject({
+      frames: 10,
+      leadMsMin: 250,
+      tickFixedMs: 6,
+      weightBytes: 20,
+    });
   });
 });
 
@@ -256,9 +316,9 @@ describe("the server's own metrics", () => {
     metrics.sessionResumed("unavailable");
     metrics.referenceFetched(0.2);
     metrics.referenceLookedUp("hit");
-    metrics.transferred({ bytes: 7680, sendSeconds: 0, receiveSeconds: 0, inFlightSeconds: 0.001 });
+    model.transferred({ bytes: 7680, sendSeconds: 0, receiveSeconds: 0, inFlightSeconds: 0.001 });
     let hits = 3;
-    metrics.watchEngine(() => ({
+    model.watchEngine(() => ({
       frames: 9,
       leadMsMin: 250,
       underruns: 2,
@@ -285,7 +345,7 @@ describe("the server's own metrics", () => {
     expect(await value("tts_engine_yields_total")).toBe(7);
     expect(await value("tts_engine_lead_min_seconds")).toBe(0.25);
     expect(await value("tts_engine_tick_seconds", 'part="sequence"')).toBe(0.008);
-    metrics.watchLoad(() => ({ active: 3, waiting: 1, capacity: 5 }));
+    model.watchLoad(() => ({ active: 3, waiting: 1, capacity: 5 }));
     expect(await value("tts_streams_active")).toBe(3);
     expect(await value("tts_streams_waiting")).toBe(1);
     expect(await value("tts_streams_capacity")).toBe(5);
@@ -297,7 +357,7 @@ describe("the server's own metrics", () => {
   });
 
   it("survive a clock that goes back and figures that are no numbers", async () => {
-    const request = metrics.requestStarted({ ...STREAM, textChars: Number.NaN });
+    const request = model.requestStarted({ ...STREAM, textChars: Number.NaN });
     clock -= 10;
     request.chunk(FRAME);
     clock -= 10;

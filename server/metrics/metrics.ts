@@ -6,59 +6,17 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { ErrorCode } from "../protocol/error-registry.ts";
 import type { AudioFormat } from "../protocol/formats.ts";
 import { DayBook, type PastFigures } from "./day-book.ts";
+import { type EngineReading, together } from "./engine-reading.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { type Failure, FailureBook } from "./failure-book.ts";
 import { type Instruments, instruments } from "./instruments.ts";
-import { modelLabel } from "./labels.ts";
+import { ModelMetrics, type ModelNames } from "./model-metrics.ts";
 import { count, observe, RecentValues } from "./observe.ts";
-import { type RequestContext, type RequestInfo, RequestMetrics } from "./request-metrics.ts";
+import type { RequestContext } from "./request-metrics.ts";
 
 export interface MetricsOptions {
-  /** Names under which the model is served; the first is its main name. */
-  readonly models: readonly string[];
-  /** Native samples per second of the model. */
-  readonly sampleRate: number;
   /** Seconds on a clock that does not jump; for tests. */
   readonly now?: () => number;
-}
-
-/** Totals and gauges of the engine, read when metrics are asked for. */
-export interface EngineReading {
-  readonly frames: number;
-  /** Least audio in milliseconds that a listener has to hear. */
-  readonly leadMsMin: number;
-  /** Chunks that came after their listener had run dry. */
-  readonly underruns: number;
-  /** Frames that were put off for listeners who had less to hear. */
-  readonly yields: number;
-  /** What a tick costs, what each generation in it adds, and what falls to a frame of other work, in milliseconds. */
-  readonly tickFixedMs: number;
-  readonly tickSequenceMs: number;
-  readonly tickPromptMs: number;
-  /** Milliseconds from cancel to release. */
-  readonly cancelMsP50: number;
-  readonly cancelMsP99: number;
-  readonly cancelMsMax: number;
-  readonly voiceCacheHits: number;
-  readonly voiceCacheMisses: number;
-  readonly weightBytes: number;
-  readonly sequenceBytes: number;
-  readonly voiceCacheBytes: number;
-}
-
-/** Who is spoken to now. */
-export interface LoadReading {
-  readonly active: number;
-  readonly waiting: number;
-  readonly capacity: number;
-}
-
-/** One hand-over between the engine's two stages, or from the engine to the server. */
-export interface Transfer {
-  readonly bytes: number;
-  readonly sendSeconds: number;
-  readonly receiveSeconds: number;
-  readonly inFlightSeconds: number;
 }
 
 /** Figures of the recent past, for status displays. */
@@ -75,7 +33,7 @@ export interface RecentFigures {
   readonly failures: readonly Failure[];
   /** The last hour, then the last day. */
   readonly past: readonly PastFigures[];
-  /** Undefined until an engine has been loaded. */
+  /** Of all engines together; undefined while none is loaded. */
   readonly engine: EngineReading | undefined;
 }
 
@@ -85,43 +43,34 @@ const LOOP_SAMPLES = 2048;
 export class Metrics {
   private readonly registry = new Registry();
   private readonly instruments: Instruments;
-  private readonly context: RequestContext;
+  private readonly context: Omit<RequestContext, "sampleRate">;
   private readonly recentDelay = new RecentValues(LOOP_SAMPLES);
   private readonly loop: { stop(): void };
-  private readEngine: (() => EngineReading) | undefined;
-  private readLoad: (() => LoadReading) | undefined;
+  private readonly models: ModelMetrics[] = [];
 
-  constructor(private readonly options: MetricsOptions) {
+  constructor({ now = () => performance.now() / 1000 }: MetricsOptions = {}) {
     collectDefaultMetrics({ register: this.registry });
     this.instruments = instruments(this.registry);
-    const now = options.now ?? (() => performance.now() / 1000);
     this.context = {
       instruments: this.instruments,
       now,
-      sampleRate: options.sampleRate,
       recentTtfa: new RecentValues(),
       recentRtf: new RecentValues(),
       streams: { ended: 0, continuous: 0, underruns: 0 },
       failures: new FailureBook(),
       day: new DayBook(now),
     };
-    const { eventLoopDelay } = this.instruments.tts;
+    const { eventLoopDelay, sessions } = this.instruments.tts;
     this.loop = watchEventLoop((delay) => observe(eventLoopDelay, {}, delay), this.recentDelay);
-    this.beginAtZero();
+    sessions.set(0);
   }
 
-  /** Series that dashboards divide by exist from the start. */
-  private beginAtZero(): void {
-    const { omni, tts } = this.instruments;
-    const labels = { model_name: modelLabel(undefined, this.options.models) };
-    omni.running.set(labels, 0);
-    omni.waiting.set(labels, 0);
-    tts.sessions.set(0);
-  }
-
-  /** A request passed validation; report its further course to what is returned. */
-  requestStarted(info: RequestInfo): RequestMetrics {
-    return new RequestMetrics(this.context, info, modelLabel(info.model, this.options.models));
+  /** The metrics of one more model, which live as long as the server. */
+  forModel(model: ModelNames): ModelMetrics {
+    const context = { ...this.context, sampleRate: model.sampleRate };
+    const metrics = new ModelMetrics(context, model, (reason) => this.rejected(reason));
+    this.models.push(metrics);
+    return metrics;
   }
 
   /** A request was refused before it began. */
@@ -157,64 +106,10 @@ export class Metrics {
     count(this.instruments.tts.resumes, { result });
   }
 
-  transferred({ bytes, sendSeconds, receiveSeconds, inFlightSeconds }: Transfer): void {
-    const { omni } = this.instruments;
-    const labels = {
-      model_name: modelLabel(undefined, this.options.models),
-      from_stage: "0",
-      from_replica: "0",
-      to_stage: "1",
-      to_replica: "0",
-    };
-    observe(omni.transferBytes, labels, bytes);
-    observe(omni.transferSend, labels, sendSeconds);
-    observe(omni.transferReceive, labels, receiveSeconds);
-    observe(omni.transferFlight, labels, inFlightSeconds);
-  }
-
-  /** Where the engine's figures come from. */
-  watchEngine(read: () => EngineReading): void {
-    this.readEngine = read;
-  }
-
-  /** Where the figures of slots and the line in front of them come from. */
-  watchLoad(read: () => LoadReading): void {
-    this.readLoad = read;
-  }
-
-  private takeLoadReading(): void {
-    const reading = this.readLoad?.();
-    if (reading === undefined) return;
+  private takeReadings(): void {
     const { tts } = this.instruments;
-    tts.streamsActive.set(reading.active);
-    tts.streamsWaiting.set(reading.waiting);
-    tts.streamsCapacity.set(reading.capacity);
-  }
-
-  private takeEngineReading(): void {
-    const reading = this.readEngine?.();
-    if (reading === undefined) return;
-    const { tts } = this.instruments;
-    tts.engineMemory.set({ kind: "weights" }, reading.weightBytes);
-    tts.engineMemory.set({ kind: "sequences" }, reading.sequenceBytes);
-    tts.engineMemory.set({ kind: "voice_cache" }, reading.voiceCacheBytes);
-    tts.engineCancel.set({ quantile: "0.5" }, reading.cancelMsP50 / 1000);
-    tts.engineCancel.set({ quantile: "0.99" }, reading.cancelMsP99 / 1000);
-    tts.engineCancel.set({ quantile: "1" }, reading.cancelMsMax / 1000);
-    // The engine counts from its own start: its totals replace ours, and a restart shows as a reset.
-    tts.voiceCache.reset();
-    count(tts.voiceCache, { result: "hit" }, reading.voiceCacheHits);
-    count(tts.voiceCache, { result: "miss" }, reading.voiceCacheMisses);
-    tts.engineFrames.reset();
-    count(tts.engineFrames, {}, reading.frames);
-    tts.engineUnderruns.reset();
-    count(tts.engineUnderruns, {}, reading.underruns);
-    tts.engineYields.reset();
-    count(tts.engineYields, {}, reading.yields);
-    tts.engineLead.set(reading.leadMsMin / 1000);
-    tts.engineTick.set({ part: "fixed" }, reading.tickFixedMs / 1000);
-    tts.engineTick.set({ part: "sequence" }, reading.tickSequenceMs / 1000);
-    tts.engineTick.set({ part: "prompts" }, reading.tickPromptMs / 1000);
+    for (const instrument of tts.ofModels) instrument.reset();
+    for (const model of this.models) model.takeReadings();
   }
 
   recent(): RecentFigures {
@@ -229,7 +124,7 @@ export class Metrics {
       underruns: streams.underruns,
       failures: failures.list(),
       past: day.read(),
-      engine: this.readEngine?.(),
+      engine: together(this.models.flatMap(({ engine }) => engine ?? [])),
     };
   }
 
@@ -239,8 +134,7 @@ export class Metrics {
 
   /** All metrics in Prometheus' text format. */
   text(): Promise<string> {
-    this.takeEngineReading();
-    this.takeLoadReading();
+    this.takeReadings();
     return this.registry.metrics();
   }
 

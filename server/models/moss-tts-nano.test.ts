@@ -7,6 +7,7 @@ import { normalise } from "../text/normalise.ts";
 import { ModelError } from "./errors.ts";
 import { frameCap } from "./frame-cap.ts";
 import { detectModel, loadModel } from "./registry.ts";
+import { sampleFolder } from "./test-families.ts";
 import { editJson, officialFolder, starterFolder } from "./test-folders.ts";
 import type { VoiceCodes } from "./types.ts";
 
@@ -146,7 +147,7 @@ describe.skipIf(starter === undefined)("starter checkpoint", async () => {
     expect(model.presets.size).toBeGreaterThanOrEqual(8);
     expect(model.presets.get("clara")).toMatchObject({ language: "en", pitchHz: 170.2 });
     const { prefixRows, textRows, rowWidth } = model.planSegment({ text: "Hi.", voice: "clara" });
-    const frames = model.presets.get("clara")?.codes.frames ?? 0;
+    const frames = model.presets.get("clara")?.codes?.frames ?? 0;
     expect(column(prefixRows, rowWidth, 0).filter((id) => id === 8)).toHaveLength(frames);
     expect(column(textRows, rowWidth, 0).at(-1)).toBe(6);
   });
@@ -379,6 +380,14 @@ describe.skipIf(starter === undefined)("starter checkpoint", async () => {
       code: "model_not_found",
     });
     expect((await detectModel(use(starterFolder()))).family).toBe("moss_tts_nano");
+  });
+
+  it("is capped at the same length whatever a frame lasts", async () => {
+    const folder = use(sampleFolder("moss_tts_nano"));
+    editJson(folder, "sonant.json", () => ({}));
+    const { limits, audio } = await loadModel(folder);
+    expect(audio.framesPerSecond).toBe(25);
+    expect(limits).toMatchObject({ maxFrames: 750, maxReferenceFrames: 750 });
   });
 
   it("does without voices", async () => {

@@ -221,6 +221,22 @@ export const ERRORS = {
     WAIT,
   ),
   warming_up: entry(503, UNAVAILABLE, 1013, true, "The server is still warming up.", WAIT),
+  model_failed: entry(
+    503,
+    UNAVAILABLE,
+    1013,
+    true,
+    "The model could not be loaded.",
+    "Use another model of this server; GET /v1/models lists them with their states.",
+  ),
+  model_unloaded: entry(
+    503,
+    UNAVAILABLE,
+    1013,
+    true,
+    "The model of this session was unloaded.",
+    "Open a new session; the model is loaded again for it.",
+  ),
   shutting_down: entry(
     503,
     UNAVAILABLE,

@@ -80,6 +80,16 @@ const AUDIO_CONTENT = {
   },
 };
 
+const LOADING: readonly ErrorCode[] = [
+  "model_not_found",
+  "rate_limited",
+  "overloaded",
+  "warming_up",
+  "model_failed",
+  "shutting_down",
+  "request_timeout",
+];
+
 const GENERATION: readonly ErrorCode[] = [
   "schema_violation",
   "invalid_json",
@@ -99,6 +109,7 @@ const GENERATION: readonly ErrorCode[] = [
   "engine_dead",
   "overloaded",
   "warming_up",
+  "model_failed",
   "shutting_down",
   "voices_unavailable",
 ];
@@ -108,6 +119,15 @@ const nameParameter = {
   in: "path",
   required: true,
   description: "Name of the voice in any case, or its id",
+  schema: { type: "string" },
+};
+
+const ofModel = {
+  name: "model",
+  in: "query",
+  required: false,
+  description:
+    "Name of the model, where a server has several; left out: the one that speaks by default",
   schema: { type: "string" },
 };
 
@@ -161,11 +181,15 @@ const batch = {
 };
 
 const voices = {
+  parameters: [ofModel],
   get: {
     operationId: "listVoices",
     tags: ["Voices"],
-    summary: "All voices",
-    responses: { ...ok("The voices", "VoiceCatalogue"), ...failures(["voices_unavailable"]) },
+    summary: "All voices of a model: its own, and the uploaded ones, which all models share",
+    responses: {
+      ...ok("The voices", "VoiceCatalogue"),
+      ...failures(["model_not_found", "model_failed", "voices_unavailable"]),
+    },
   },
   post: {
     operationId: "uploadVoice",
@@ -190,7 +214,7 @@ const voices = {
 };
 
 const voice = {
-  parameters: [nameParameter],
+  parameters: [nameParameter, ofModel],
   get: {
     operationId: "getVoice",
     tags: ["Voices"],
@@ -232,7 +256,7 @@ const voice = {
 };
 
 const voiceAudio = {
-  parameters: [nameParameter],
+  parameters: [nameParameter, ofModel],
   get: {
     operationId: "getVoiceAudio",
     tags: ["Voices"],
@@ -248,14 +272,21 @@ const voiceAudio = {
 };
 
 const voicePrompts = {
+  parameters: [ofModel],
   post: {
     operationId: "createVoicePrompt",
     tags: ["Voices"],
-    summary: "Encodes a reference once, for use in many requests",
+    summary: "Encodes a reference once, for use in many requests to that model",
     requestBody: { required: true, content: json("VoicePromptRequest") },
     responses: {
       ...ok("The prompt", "VoicePromptCreated"),
-      ...failures(["schema_violation", "invalid_reference", "reference_unreachable", "overloaded"]),
+      ...failures([
+        "schema_violation",
+        "invalid_reference",
+        "reference_unreachable",
+        "model_not_found",
+        "overloaded",
+      ]),
     },
   },
 };
@@ -302,6 +333,15 @@ function textPage(operationId: string, summary: string, example: string): JsonOb
 const READY_TEXT = "ready\nactive 0\nwaiting 0\ncapacity 8\n";
 
 const modelParameter = { ...nameParameter, name: "id", description: "Name of the model" };
+
+function modelChange(operationId: string, summary: string, after: string): JsonObject {
+  const responses = { ...ok(after, "ModelCard"), ...failures(LOADING) };
+  return {
+    parameters: [modelParameter],
+    post: { operationId, tags: ["Server"], summary, responses },
+  };
+}
+
 const notServing = { 503: answer("It cannot serve now", json("Health")) };
 const notReady = { 503: answer("It does not accept requests now", json("Ready")) };
 
@@ -309,18 +349,35 @@ const notReady = { 503: answer("It does not accept requests now", json("Ready"))
 export const PATHS: Readonly<Record<string, JsonObject>> = {
   "/v1/audio/speech": speech,
   "/v1/audio/speech/batch": batch,
-  "/v1/audio/speech/limits": page("getLimits", "What this server accepts", "LimitsDocument"),
+  "/v1/audio/speech/limits": {
+    parameters: [ofModel],
+    ...page("getLimits", "What this server accepts for a model", "LimitsDocument"),
+  },
   ...Object.fromEntries(SOCKET_PATHS.map((path) => [path, socket(path)])),
   "/v1/audio/voices": voices,
   "/v1/audio/voices/{name}": voice,
   "/v1/audio/voices/{name}/audio": voiceAudio,
   "/v1/audio/voice_prompts": voicePrompts,
   "/v1/audio/voices/blend": blend,
-  "/v1/models": page("listModels", "The served model under all its names", "ModelList"),
+  "/v1/models": page(
+    "listModels",
+    "The models under all their names, with their states",
+    "ModelList",
+  ),
   "/v1/models/{id}": {
     parameters: [modelParameter],
     ...page("getModel", "One model", "ModelCard", failures(["model_not_found"])),
   },
+  "/v1/models/{id}/load": modelChange(
+    "loadModel",
+    "Loads a model now, which may unload the one that was unused for longest",
+    "The model, loaded and warm",
+  ),
+  "/v1/models/{id}/unload": modelChange(
+    "unloadModel",
+    "Frees a model's memory once it has spoken to its end; a request that names it loads it again",
+    "The model, unloaded",
+  ),
   "/health": page("getHealth", "Whether the server can speak", "Health", notServing),
   "/ready": page("getReady", "Whether it accepts requests now", "Ready", notReady),
   "/healthz": textPage("getHealthText", "The same as /health, as plain text", "healthy\n"),

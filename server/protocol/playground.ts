@@ -3,6 +3,7 @@
  * connection, each under an id that the page chooses. Audio travels as a binary attachment of its event.
  */
 import { z } from "zod";
+import type { ModelStage } from "./documents.ts";
 import { real, whole } from "./fields.ts";
 import { checkSpellings, plainSpelling } from "./references.ts";
 import { CANCEL_SCOPES, SPLIT_GRANULARITIES } from "./socket-client.ts";
@@ -137,10 +138,27 @@ export interface StatusTick {
   readonly voice_cache_misses: number;
   /** Memory of the engine: weights, sequences and cached voices together. */
   readonly engine_bytes: number;
+  /** Each model that the server knows, the default one first. */
+  readonly models: readonly ModelReading[];
   /** The last hour, then the last 24 hours. */
   readonly past: readonly PastWindow[];
   /** Failures since the server began, one entry a code, the latest first. */
   readonly errors: readonly FailureCount[];
+}
+
+/** One model in a status tick. */
+export interface ModelReading {
+  readonly id: string;
+  readonly is_default: boolean;
+  readonly stage: ModelStage;
+  /** Why it failed or is being restarted, in a sentence. */
+  readonly reason?: string;
+  readonly active: number;
+  readonly waiting: number;
+  /** Streams that it can speak at once in real time, as measured; 0 while it is not loaded. */
+  readonly capacity: number;
+  /** Memory of its engine. */
+  readonly engine_bytes: number;
 }
 
 /** What happened in a stretch of time up to now, counted in steps of five minutes. */

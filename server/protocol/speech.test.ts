@@ -130,10 +130,20 @@ describe("responses", () => {
   });
 
   it("list models under all their names", () => {
-    const { data } = modelList(["starter"], ["tts-1", "starter"], 1);
-    expect(data.map(({ id, root }) => [id, root])).toEqual([
-      ["starter", "starter"],
-      ["tts-1", "starter"],
+    const facts = { state: "ready", main: "starter", is_default: true, device: "cpu" } as const;
+    const { data } = modelList(
+      [
+        { names: ["starter", "s"], aliases: ["tts-1", "starter"], facts },
+        { names: ["nano"], aliases: ["tts-1-hd"], facts: { ...facts, is_default: false } },
+      ],
+      1,
+    );
+    expect(data.map(({ id, root, sonant }) => [id, root, sonant.is_default])).toEqual([
+      ["starter", "starter", true],
+      ["s", "s", true],
+      ["nano", "nano", false],
+      ["tts-1", "starter", true],
+      ["tts-1-hd", "nano", false],
     ]);
   });
 });

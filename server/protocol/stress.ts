@@ -85,11 +85,17 @@ const Body = z.strictObject({
     .default(STRESS_DEFAULTS.seconds)
     .describe("How long new requests are begun; steps and knee have their own times"),
   texts: Texts,
+  model: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe("Model that speaks; left out: the one that the server speaks with by default"),
   voices: z
     .array(z.string().min(1).max(256))
     .max(STRESS_BOUNDS.voices)
     .default([])
-    .describe("Spoken in turn; empty: the server's default voice"),
+    .describe("Spoken in turn; empty: the model's default voice"),
   seed: z
     .int()
     .min(0)

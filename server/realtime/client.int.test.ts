@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { oneModel } from "../house/test-models.ts";
 import { Access } from "../http/access.ts";
 import { createHttpServer } from "../http/server.ts";
 import {
@@ -42,12 +43,10 @@ beforeAll(async () => {
   house = await openStarterHouse();
   const deps = {
     config: house.config,
-    service: house.service,
-    voices: house.voices,
+    models: oneModel(house),
     metrics: house.metrics,
     access: new Access(house.config.server),
     build: { version: "0.0.0", commit: undefined },
-    device: () => "cpu",
   };
   app = createHttpServer(deps);
   realtime = attachRealtime(app.server, deps);

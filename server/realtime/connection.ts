@@ -3,6 +3,7 @@
  * What is said in between is the live session's affair.
  */
 import type { WebSocket } from "ws";
+import type { Hold } from "../house/types.ts";
 import { ApiError } from "../protocol/envelope.ts";
 import { CLOSE_NORMAL, closeCode, ERRORS, type ErrorCode } from "../protocol/error-registry.ts";
 import { parseJson, toJson } from "../protocol/json.ts";
@@ -12,7 +13,7 @@ import { type ServerMessage, socketError } from "../protocol/socket-server.ts";
 import { speechError } from "../speech/errors.ts";
 import type { RealtimeDeps, Sink } from "./deps.ts";
 import { LiveSession } from "./live-session.ts";
-import { changedWish, prepareSettings } from "./settings.ts";
+import { changedWish, prepareSettings, type SessionWish } from "./settings.ts";
 import type { SessionShelf } from "./shelf.ts";
 
 /** Bytes in the socket's buffer above which the session waits, and below which it goes on. */
@@ -169,13 +170,18 @@ export class Connection implements Sink {
       if (config.protocol === 2) this.#dialect = 2;
     }
     if (config.idle_timeout_s) this.#idleMs = config.idle_timeout_s * 1000;
+    const known = this.#session;
+    if (known !== undefined) {
+      return this.#change(known, config, "next").catch((error) => this.#configRefused(error));
+    }
+    let hold: Hold | undefined;
     try {
-      const settings = await prepareSettings(config, this.#deps, this.#gone.signal);
+      hold = await this.#deps.models.hold(config.model, this.#gone.signal);
+      const settings = await prepareSettings(config, hold, this.#gone.signal);
       if (this.#gone.signal.aborted) return;
-      if (this.#session !== undefined) return this.#session.update(settings, "next");
       const dialect = this.#dialect;
       const { resumeTtlMs } = this.#deps.config.sockets;
-      const session = new LiveSession(this.#deps, settings, {
+      const session = new LiveSession(this.#deps, hold, settings, {
         dialect,
         tagged: dialect === 2 && config.binary_framing === "tagged",
         resumable: dialect === 2 && config.resumable === true && resumeTtlMs > 0,
@@ -184,12 +190,26 @@ export class Connection implements Sink {
       this.#adopt(session);
       if (dialect === 2) this.#created(session);
     } catch (error) {
-      if (this.#gone.signal.aborted) return;
       this.#configRefused(error);
+    } finally {
+      hold?.release();
     }
   }
 
+  /** Changes what a session speaks with, its model excepted. @throws ApiError of the first rule that is broken */
+  async #change(session: LiveSession, wish: SessionWish, apply: "next" | "now"): Promise<void> {
+    const { id } = session.speaker;
+    const { model } = wish;
+    if (model !== undefined && this.#deps.models.named(model).id !== id) {
+      const message = `model: a session keeps its model, ${id}; open another session for ${model}`;
+      throw new ApiError("invalid_config", message, { param: "model" });
+    }
+    const settings = await prepareSettings(wish, session.speaker, this.#gone.signal);
+    if (!this.#gone.signal.aborted) session.update(settings, apply);
+  }
+
   #configRefused(error: unknown): void {
+    if (this.#gone.signal.aborted) return;
     const { code, message, param } = speechError(error);
     const fatal = this.#session === undefined;
     const text =
@@ -206,7 +226,10 @@ export class Connection implements Sink {
     this.#sessionId = session.id;
     if (session.options.resumable) this.#shelf.hold(session, () => this.release());
     session.attach(this);
-    session.done.catch((error) => this.#broken(error));
+    session.done.then(
+      () => this.#session === session && this.#refuse("model_unloaded"),
+      (error) => this.#broken(error),
+    );
     this.#watchIdle();
   }
 
@@ -220,7 +243,7 @@ export class Connection implements Sink {
       protocol: 2,
       sample_rate: sampleRate,
       channels,
-      frame_ms: 1000 / this.#deps.service.model.audio.framesPerSecond,
+      frame_ms: 1000 / session.speaker.service.model.audio.framesPerSecond,
       limits: {
         config_chars: limits.ws_config_message_chars,
         text_chars: limits.ws_text_message_chars,
@@ -239,10 +262,7 @@ export class Connection implements Sink {
     const { type: _, apply, seq, ...change } = update;
     if (session === undefined || session.isRepeat(seq)) return;
     try {
-      const wish = changedWish(session.settings.wish, change);
-      const settings = await prepareSettings(wish, this.#deps, this.#gone.signal);
-      if (this.#gone.signal.aborted) return;
-      session.update(settings, apply ?? "next");
+      await this.#change(session, changedWish(session.settings.wish, change), apply ?? "next");
       session.heeded(seq);
     } catch (error) {
       if (this.#gone.signal.aborted) return;

@@ -78,7 +78,7 @@ function refuse(socket: Duplex, error: ApiError): void {
 
 /** Opens the doors; the caller closes them before the HTTP server. */
 export function attachRealtime(server: HttpServer, deps: RealtimeDeps): Realtime {
-  const { config, access, service, metrics } = deps;
+  const { config, access, models, metrics } = deps;
   const shelf = new SessionShelf(config.sockets.resumeTtlMs, config.sockets.maxSessions);
   const sockets = new WebSocketServer({
     noServer: true,
@@ -111,8 +111,8 @@ export function attachRealtime(server: HttpServer, deps: RealtimeDeps): Realtime
   const admitSession = async (request: IncomingMessage): Promise<string> => {
     arrive(request);
     const client = await enter(request, authorizationOf(request));
-    if (service.state.stage === "draining") throw new ApiError("shutting_down");
-    if (service.state.stage !== "ready") throw new ApiError("warming_up");
+    if (models.state.stage === "draining") throw new ApiError("shutting_down");
+    if (models.state.stage !== "ready") throw new ApiError("warming_up");
     const full = sockets.clients.size >= config.sockets.maxSessions;
     if (full) throw new ApiError("too_many_sessions");
     // A load test has limits of its own, and must not use up those of others who share its address.

@@ -6,6 +6,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { createEncoder } from "../audio/encode.ts";
 import type { Encoder } from "../audio/encoder.ts";
+import type { Speaker } from "../house/types.ts";
 import { timedEncoder } from "../http/timed-encoder.ts";
 import type { ClientMessage } from "../protocol/socket-client.ts";
 import { generationError, type ServerMessage } from "../protocol/socket-server.ts";
@@ -65,11 +66,17 @@ export class LiveSession {
   /** Resolves when the speech has ended and nothing more will be sent. */
   readonly done: Promise<void>;
 
-  constructor(deps: RealtimeDeps, settings: SocketSettings, options: LiveOptions) {
+  /** @param speaker the model that it keeps to its end */
+  constructor(
+    deps: Pick<RealtimeDeps, "metrics">,
+    readonly speaker: Speaker,
+    settings: SocketSettings,
+    options: LiveOptions,
+  ) {
     this.options = options;
     this.#metrics = deps.metrics;
     this.#settings = settings;
-    this.#speech = deps.service.open({
+    this.#speech = speaker.service.open({
       ...settings,
       requestId: this.id,
       transport: "ws",

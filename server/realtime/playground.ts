@@ -7,6 +7,7 @@ import type { Server as HttpServer, IncomingMessage } from "node:http";
 import { Server, type Socket } from "socket.io";
 import { type ServerOptions, WebSocketServer } from "ws";
 import { toPcm16 } from "../audio/pcm.ts";
+import type { Hold } from "../house/types.ts";
 import { ApiError, validate } from "../protocol/envelope.ts";
 import {
   type ErrorInfo,
@@ -123,14 +124,16 @@ class PageDoor {
       throw new TypeError(`A page may have ${MAX_SESSIONS} sessions open.`);
     }
     this.#opening.add(id);
+    let hold: Hold | undefined;
     try {
+      hold = await this.#deps.models.hold(wish.model, this.#gone.signal);
       const settings = await prepareSettings(
         { ...wish, response_format: "pcm", stream_audio: true },
-        this.#deps,
+        hold,
         this.#gone.signal,
       );
       if (this.#gone.signal.aborted) return;
-      const speech = this.#deps.service.open({
+      const speech = hold.service.open({
         ...settings,
         requestId: `page_${this.#page.id}_${id}`,
         transport: "socketio",
@@ -143,10 +146,11 @@ class PageDoor {
         session_id: speech.requestId,
         sample_rate: settings.sampleRate,
         channels: settings.channels,
-        frame_ms: 1000 / this.#deps.service.model.audio.framesPerSecond,
+        frame_ms: 1000 / hold.service.model.audio.framesPerSecond,
       });
       void this.#pump(id, opened);
     } finally {
+      hold?.release();
       this.#opening.delete(id);
     }
   }
@@ -161,6 +165,8 @@ class PageDoor {
         // One utterance is a page's session; the next one opens its own.
         if (event.kind === "utterance-end") return;
       }
+      if (this.#gone.signal.aborted) return;
+      this.#page.emit("error", errorInfo(id, new ApiError("model_unloaded"), true));
     } catch (error) {
       this.#page.emit("error", errorInfo(id, error, true));
     } finally {
@@ -383,7 +389,7 @@ export function attachPlayground(
     void page.join(here);
     new PageDoor(page, deps);
   });
-  const unwatch = deps.voices.onChange(() => {
+  const unwatch = deps.models.onVoices(() => {
     // Own pages hear of it whether or not the other servers can be told.
     io.local.emit("voices");
     if (cluster !== undefined) io.except(here).emit("voices");

@@ -2,12 +2,12 @@
  * From a session's configuration to the settings of its speech. The same rules as for HTTP requests decide, so that one
  * request means one thing at every door.
  */
-import { prepareSpeech, requireModel } from "../http/prepare.ts";
+import type { Speaker } from "../house/types.ts";
+import { prepareSpeech } from "../http/prepare.ts";
 import { ApiError } from "../protocol/envelope.ts";
 import type { AudioFormat } from "../protocol/formats.ts";
 import type { SessionConfig, SessionUpdate } from "../protocol/socket-client.ts";
 import type { SpeechSettings } from "../speech/types.ts";
-import type { RealtimeDeps } from "./deps.ts";
 
 /** Settings of the speech, and the form in which its units leave; a unit brings back those it was spoken with. */
 export interface SocketSettings extends SpeechSettings {
@@ -35,14 +35,15 @@ export function changedWish(old: SessionWish, change: SessionWish): SessionWish 
 }
 
 /**
+ * @param speaker the model that the session speaks with
  * @throws ApiError of the first rule that is broken
  */
 export async function prepareSettings(
   wish: SessionWish,
-  deps: RealtimeDeps,
+  speaker: Speaker,
   signal: AbortSignal,
 ): Promise<SocketSettings> {
-  requireModel(wish.model, deps);
+  const { sampling, sockets } = speaker.config;
   const streamAudio = wish.stream_audio ?? false;
   const format = wish.response_format ?? "wav";
   if (streamAudio && format !== "pcm") {
@@ -52,7 +53,7 @@ export async function prepareSettings(
   }
   const prepared = await prepareSpeech(
     { ...wish, input: PLACEHOLDER, response_format: format } as Parameters<typeof prepareSpeech>[0],
-    deps,
+    speaker,
     signal,
   );
   return {
@@ -61,8 +62,8 @@ export async function prepareSettings(
     streamAudio,
     wish,
     // A seed that nobody asked for is drawn anew for each utterance.
-    seed: wish.seed ?? (deps.config.sampling.seed === undefined ? undefined : prepared.seed),
-    granularity: wish.split_granularity ?? deps.config.sockets.defaultSplit,
-    maxLeadMs: wish.max_lead_ms ?? deps.config.sockets.maxLeadMs,
+    seed: wish.seed ?? (sampling.seed === undefined ? undefined : prepared.seed),
+    granularity: wish.split_granularity ?? sockets.defaultSplit,
+    maxLeadMs: wish.max_lead_ms ?? sockets.maxLeadMs,
   };
 }

@@ -55,7 +55,17 @@ function gaugeOf(state: SpeechService["state"], recent: Partial<RecentFigures> =
   const load = { active: 1, waiting: 2, capacity: 4, expectedWaitMs: 50 };
   const metrics = { recent: () => ({ ...RECENT, ...recent }) };
   type Deps = ConstructorParameters<typeof StatusGauge>[0];
-  return new StatusGauge({ service: { state, load }, metrics } as unknown as Deps);
+  const all = [
+    { id: "starter", isDefault: true, state, load, reading: undefined },
+    {
+      id: "nano",
+      isDefault: false,
+      state: { stage: "failed", reason: "No memory." },
+      load: { ...load, active: 0, capacity: 0 },
+      reading: { weightBytes: 1, sequenceBytes: 2, voiceCacheBytes: 3 },
+    },
+  ];
+  return new StatusGauge({ models: { state, load, all }, metrics } as unknown as Deps);
 }
 
 describe("a tick", () => {
@@ -103,6 +113,30 @@ describe("a tick", () => {
       ],
       errors: [{ code: "overloaded", count: 2, last_at_ms: 7 }],
     });
+  });
+
+  it("tells of each model by itself", () => {
+    expect(gaugeOf({ stage: "ready" }).read(1).models).toEqual([
+      {
+        id: "starter",
+        is_default: true,
+        stage: "ready",
+        active: 1,
+        waiting: 2,
+        capacity: 4,
+        engine_bytes: 0,
+      },
+      {
+        id: "nano",
+        is_default: false,
+        stage: "failed",
+        reason: "No memory.",
+        active: 0,
+        waiting: 2,
+        capacity: 0,
+        engine_bytes: 6,
+      },
+    ]);
   });
 
   it("adds up the engine's memory", () => {

@@ -2,9 +2,10 @@
  * The gauges of a server as the pages see them, one reading a second. Owns what has to be remembered between two readings
  * and nothing else.
  */
+import type { ServedModel } from "../house/types.ts";
 import type { PastFigures } from "../metrics/day-book.ts";
-import type { EngineReading } from "../metrics/metrics.ts";
-import type { PastWindow, StatusTick } from "../protocol/playground.ts";
+import type { EngineReading } from "../metrics/engine-reading.ts";
+import type { ModelReading, PastWindow, StatusTick } from "../protocol/playground.ts";
 import type { RealtimeDeps } from "./deps.ts";
 
 const STATES: Readonly<Record<StatusTick["stage"], StatusTick["state"]>> = {
@@ -36,18 +37,18 @@ export class Rate {
 }
 
 export class StatusGauge {
-  readonly #deps: Pick<RealtimeDeps, "service" | "metrics">;
+  readonly #deps: Pick<RealtimeDeps, "models" | "metrics">;
   readonly #frames = new Rate();
 
-  constructor(deps: Pick<RealtimeDeps, "service" | "metrics">) {
+  constructor(deps: Pick<RealtimeDeps, "models" | "metrics">) {
     this.#deps = deps;
   }
 
   /** @param sockets connections of pages that are open */
   read(sockets: number): StatusTick {
-    const { service, metrics } = this.#deps;
-    const { stage, reason } = service.state;
-    const { active, waiting, capacity, expectedWaitMs } = service.load;
+    const { models, metrics } = this.#deps;
+    const { stage, reason } = models.state;
+    const { active, waiting, capacity, expectedWaitMs } = models.load;
     const recent = metrics.recent();
     const { engine } = recent;
     return {
@@ -76,6 +77,7 @@ export class StatusGauge {
       voice_cache_hits: engine?.voiceCacheHits ?? 0,
       voice_cache_misses: engine?.voiceCacheMisses ?? 0,
       engine_bytes: engine === undefined ? 0 : bytesOf(engine),
+      models: models.all.map(modelReading),
       past: recent.past.map(pastWindow),
       errors: recent.failures.map(({ code, count, lastAtMs }) => ({
         code,
@@ -84,6 +86,14 @@ export class StatusGauge {
       })),
     };
   }
+}
+
+function modelReading({ id, isDefault, state, load, reading }: ServedModel): ModelReading {
+  const { stage, reason } = state;
+  const { active, waiting, capacity } = load;
+  const engine_bytes = reading === undefined ? 0 : bytesOf(reading);
+  const told = reason === undefined ? {} : { reason };
+  return { id, is_default: isDefault, stage, ...told, active, waiting, capacity, engine_bytes };
 }
 
 function pastWindow(past: PastFigures): PastWindow {

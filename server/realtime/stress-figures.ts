@@ -1,19 +1,19 @@
 /** What this server knows of itself while it is tested, without asking itself over HTTP. */
+import type { Models } from "../house/types.ts";
 import type { StressServerFigures } from "../protocol/stress-report.ts";
-import type { SpeechService } from "../speech/types.ts";
 
 export class OwnFigures {
-  readonly #service: Pick<SpeechService, "load">;
+  readonly #models: Pick<Models, "load">;
   #cpu = process.cpuUsage();
   #atMs = performance.now();
 
-  constructor(service: Pick<SpeechService, "load">) {
-    this.#service = service;
+  constructor(models: Pick<Models, "load">) {
+    this.#models = models;
   }
 
   /** Cores are those since the reading before. */
   read(): StressServerFigures {
-    const { active, waiting, capacity } = this.#service.load;
+    const { active, waiting, capacity } = this.#models.load;
     const { user, system } = process.cpuUsage(this.#cpu);
     const now = performance.now();
     const seconds = (now - this.#atMs) / 1000;

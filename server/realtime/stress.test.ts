@@ -72,7 +72,7 @@ async function open(
   const deps = {
     access: { needsKey },
     config: { stress: { enabled: true, maxStreams: 100, maxSeconds: 60, ...stress } },
-    service: { load: { active: 1, waiting: 2, capacity: 4, expectedWaitMs: 0 } },
+    models: { load: { active: 1, waiting: 2, capacity: 4, expectedWaitMs: 0 } },
   } as unknown as RealtimeDeps;
   const start = async (options: CrewRunOptions) => {
     const run = new QuietRun(options, runs.length);

@@ -91,7 +91,7 @@ export class StressDoor {
     this.#server = server;
     this.#start = start;
     this.#graceMs = ownerGraceMs;
-    this.#figures = new OwnFigures(deps.service);
+    this.#figures = new OwnFigures(deps.models);
     this.#pages = io.of(STRESS_NAMESPACE) as unknown as Pages;
     this.#pages.use(admit as Parameters<Pages["use"]>[0]);
     this.#pages.on("connection", (page) => this.#welcome(page));

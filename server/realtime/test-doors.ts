@@ -9,8 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
+import { oneModel } from "../house/test-models.ts";
+import type { FamilyAbilities } from "../house/types.ts";
 import { Access } from "../http/access.ts";
-import type { FamilyAbilities } from "../http/deps.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import type { HostedEngine } from "../speech/engine-host.ts";
 import { SonantSpeechService } from "../speech/service.ts";
@@ -77,11 +78,11 @@ export async function openStarterHouse(): Promise<TestHouse> {
     close: () => engine.close(),
     info: engine.info,
   };
-  const metrics = new Metrics({ models: ["m"], sampleRate: model.audio.sampleRate });
+  const metrics = new Metrics();
   const service = new SonantSpeechService({
     model,
     config,
-    metrics,
+    metrics: metrics.forModel({ names: ["m"], sampleRate: model.audio.sampleRate }),
     loadEngine: async () => watched,
   });
   await service.start();
@@ -111,8 +112,10 @@ const ANY_VOICE = {
 /** The tone engine behind a service that is ready. */
 export async function openToneHouse(): Promise<ToneHouse> {
   const config = await starterConfig();
-  const metrics = new Metrics({ models: ["m"], sampleRate: 8000 });
-  const { service, native } = await openHouse({ metrics });
+  const metrics = new Metrics();
+  const { service, native } = await openHouse({
+    metrics: metrics.forModel({ names: ["m"], sampleRate: 8000 }),
+  });
   return {
     config,
     service,
@@ -147,13 +150,10 @@ export async function openDoors(
   server.on("connection", (socket) => connections.push(socket));
   const realtime = attachRealtime(server, {
     config,
-    service,
-    voices,
+    models: oneModel({ config, service, voices, abilities }),
     metrics,
     access: new Access(config.server),
     build: { version: "0.0.0", commit: undefined },
-    device: () => "cpu",
-    ...(abilities === undefined ? {} : { abilities }),
     ...(logger === undefined ? {} : { logger }),
     cluster,
   });

@@ -126,6 +126,11 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
     return this.#sessions.size;
   }
 
+  /** Whether something is being spoken, or waits to be, or has been and was not read to its end. */
+  get hasUtterances(): boolean {
+    return [...this.#sessions].some(({ hasUtterance }) => hasUtterance);
+  }
+
   open(request: SessionRequest): SpeechSession {
     const refusal = this.#refusal(request);
     if (refusal !== undefined) {
@@ -152,7 +157,7 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
   async drain(limitMs: number): Promise<void> {
     this.#isDraining = true;
     const until = this.now() + limitMs;
-    while ([...this.#sessions].some(({ hasUtterance }) => hasUtterance)) {
+    while (this.hasUtterances) {
       const left = until - this.now();
       if (left <= 0) return;
       await this.#changed.wait(Math.min(left, 50));

@@ -45,6 +45,7 @@ export function planArguments(plan: StressPlan): string[] {
     ...["--target", plan.target, "--shape", plan.shape.kind],
     ...shapeOptions(plan.shape, plan.seconds),
     ...textOptions(plan.texts),
+    ...option("served-model", plan.model, undefined),
     ...plan.voices.flatMap((voice) => ["--voice", voice]),
     ...option("seed", plan.seed, STRESS_DEFAULTS.seed),
     ...option("warmup", plan.warmup, STRESS_DEFAULTS.warmup),

@@ -121,7 +121,7 @@ export class Conductor implements StressRun {
 
   async #prepare(): Promise<void> {
     const { plan, access, serverFigures } = this.#options;
-    this.#facts = await factsOf(access, this.#ended.signal);
+    this.#facts = await factsOf(access, plan.model, this.#ended.signal);
     if (serverFigures === undefined) this.#watch = new ServerWatch(access, this.#clock);
     if (plan.probe && this.#end === undefined) {
       await this.#tick("probe");

@@ -9,7 +9,8 @@ import {
   SpeechSocket,
   type StreamPiece,
 } from "../protocol/client/index.ts";
-import type { StressAccess, StressTarget } from "./types.ts";
+import type { StressPlan } from "../protocol/stress.ts";
+import type { StressAccess } from "./types.ts";
 
 /** Pacing would measure the clock: without readers in real time there is none. */
 const UNPACED = { max_lead_ms: 3_600_000 } as const;
@@ -47,10 +48,23 @@ export interface Door {
   close(): Promise<void>;
 }
 
+/** What the requests of a plan have in common. */
+export type DoorPlan = Pick<StressPlan, "target" | "model">;
+
 /** @param realTime readers of the socket report what they have heard */
-export function openDoor(target: StressTarget, access: StressAccess, realTime: boolean): Door {
-  if (target === "ws") return new SocketDoor(access, realTime);
-  return new HttpDoor(access, target === "sse");
+export function openDoor(
+  { target, model }: DoorPlan,
+  access: StressAccess,
+  realTime: boolean,
+): Door {
+  const own = model === undefined ? {} : { model };
+  if (target === "ws") return new SocketDoor(access, realTime, own);
+  return new HttpDoor(access, target === "sse", own);
+}
+
+/** The model of a request, where it names one. */
+interface OwnModel {
+  readonly model?: string;
 }
 
 function wishOf({ text, voice, seed }: LoadRequest) {
@@ -66,10 +80,12 @@ function wishOf({ text, voice, seed }: LoadRequest) {
 class HttpDoor implements Door {
   readonly #client: SpeechClient;
   readonly #isSse: boolean;
+  readonly #own: OwnModel;
 
-  constructor(access: StressAccess, isSse: boolean) {
+  constructor(access: StressAccess, isSse: boolean, own: OwnModel) {
     this.#client = new SpeechClient(access);
     this.#isSse = isSse;
+    this.#own = own;
   }
 
   async prepare(): Promise<Speak> {
@@ -77,7 +93,7 @@ class HttpDoor implements Door {
   }
 
   async #speak(request: LoadRequest, reader: Reader, signal: AbortSignal): Promise<void> {
-    const wish = wishOf(request);
+    const wish = { ...wishOf(request), ...this.#own };
     const stream = this.#isSse
       ? await this.#client.sse(wish, { signal })
       : await this.#client.stream(wish, { signal });
@@ -96,13 +112,15 @@ class HttpDoor implements Door {
 class SocketDoor implements Door {
   readonly #access: StressAccess;
   readonly #realTime: boolean;
+  readonly #own: OwnModel;
   /** Sessions that nobody speaks on. */
   readonly #idle: SpeechSocket[] = [];
   readonly #all = new Set<SpeechSocket>();
 
-  constructor(access: StressAccess, realTime: boolean) {
+  constructor(access: StressAccess, realTime: boolean, own: OwnModel) {
     this.#access = access;
     this.#realTime = realTime;
+    this.#own = own;
   }
 
   async prepare(signal: AbortSignal): Promise<Speak> {
@@ -130,7 +148,7 @@ class SocketDoor implements Door {
       const place = this.#idle.indexOf(socket);
       if (place >= 0) this.#idle.splice(place, 1);
     });
-    await socket.open(this.#realTime ? {} : UNPACED, { signal });
+    await socket.open({ ...(this.#realTime ? {} : UNPACED), ...this.#own }, { signal });
     return socket;
   }
 

@@ -70,10 +70,10 @@ export class LoadGenerator implements LoadSource {
     const { plan, access, clock, index, processes } = options;
     this.#options = options;
     const open = options.openDoor ?? openDoor;
-    this.#door = open(plan.target, access, plan.realTimeReaders);
+    this.#door = open(plan, access, plan.realTimeReaders);
     this.#allowed = partOf(plan.maxRequests, index, processes);
     const hasProbe = plan.probe && index === 0;
-    this.#probe = hasProbe ? new Probe(plan, open(plan.target, access, false), clock) : undefined;
+    this.#probe = hasProbe ? new Probe(plan, open(plan, access, false), clock) : undefined;
     const streams = options.maxStreams ?? STRESS_BOUNDS.concurrency;
     this.#mostLanes = Math.max(1, partOf(streams, index, processes));
     this.#lag = new LagMeter(clock);

@@ -6,20 +6,27 @@ const PERIOD_MS = 1000;
 
 /**
  * Who answers at all, and as what.
+ * @param name of the model that will speak; undefined: the one that does by default
  * @throws SonantError
  */
 export async function factsOf(
   access: StressAccess,
+  name: string | undefined,
   signal: AbortSignal,
 ): Promise<StressServerFacts> {
-  const version = await new SpeechClient(access).version({ signal });
+  const client = new SpeechClient(access);
+  const version = await client.version({ signal });
+  const model =
+    name === undefined
+      ? { main: version.model, device: version.device, engine: version.engine }
+      : (await client.model(name, { signal })).sonant;
   return {
     version: version.version,
     commit: version.commit ?? null,
-    model: version.model,
-    device: version.device,
-    engine: version.engine?.description ?? null,
-    precision: version.engine?.precision ?? null,
+    model: model.main,
+    device: model.device,
+    engine: model.engine?.description ?? null,
+    precision: model.engine?.precision ?? null,
     configSha256: version.config_sha256,
   };
 }

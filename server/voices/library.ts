@@ -26,6 +26,8 @@ export interface VoiceLibraryParts {
   readonly source: ReferenceSource;
   readonly prompts: VoicePrompts;
   readonly limits?: Limits;
+  /** Names that no upload may take beside those of the model's own voices: of the voices of other models. */
+  readonly reserved?: (() => readonly string[]) | undefined;
   /** For each of two caches: codes of references, and codes of uploaded voices. */
   readonly cache?: CacheLimits;
 }
@@ -64,6 +66,7 @@ export class VoiceLibrary {
   readonly #source: ReferenceSource;
   readonly #prompts: VoicePrompts;
   readonly #limits: Limits;
+  readonly #reserved: () => readonly string[];
   readonly #presets: PresetVoices;
   /** By hash of the recording. */
   readonly #references: SharedCache<EncodedReference>;
@@ -79,10 +82,16 @@ export class VoiceLibrary {
     this.#source = source;
     this.#prompts = prompts;
     this.#limits = parts.limits ?? LIMITS;
+    this.#reserved = parts.reserved ?? (() => []);
     this.#presets = new PresetVoices(model);
     const cache = parts.cache ?? DEFAULT_CACHE;
     this.#references = new SharedCache(cache, ({ codes }) => codes.data.byteLength);
     this.#uploaded = new SharedCache(cache, ({ data }) => data.byteLength);
+  }
+
+  /** Keys of names that belong to voices of models. */
+  get #taken(): ReadonlySet<string> {
+    return new Set([...this.#presets.keys, ...this.#reserved().map(voiceKey)]);
   }
 
   /** Entries and bytes of the caches, for metrics. */
@@ -145,7 +154,7 @@ export class VoiceLibrary {
     clip: Clip | undefined,
     signal?: AbortSignal,
   ): Promise<UploadedVoice> {
-    const name = checkNewName(form.name, this.#presets.keys, this.#limits);
+    const name = checkNewName(form.name, this.#taken, this.#limits);
     if (clip === undefined) {
       const message = "'speaker_embedding' needs an embedding-based model; send 'audio_sample'";
       throw new ApiError("not_implemented", message, { param: "speaker_embedding" });
@@ -182,7 +191,7 @@ export class VoiceLibrary {
    */
   async update(nameOrId: string, edit: VoiceEdit): Promise<VoiceDetail> {
     const { id } = await this.#stored(nameOrId);
-    const name = edit.name && checkNewName(edit.name, this.#presets.keys, this.#limits);
+    const name = edit.name && checkNewName(edit.name, this.#taken, this.#limits);
     const stored = await this.#store.update(id, name === undefined ? edit : { ...edit, name });
     this.#changed();
     return { kind: "uploaded", ...uploadedVoice(stored) };

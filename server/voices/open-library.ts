@@ -5,7 +5,7 @@ import { LIMITS, type Limits } from "../protocol/limits.ts";
 import { codecFingerprint, type ReferenceCodec, ReferenceEncoder } from "./encode-reference.ts";
 import type { FetchPolicy } from "./fetch-guard.ts";
 import { FileVoiceStore } from "./file-store.ts";
-import { VoiceLibrary } from "./library.ts";
+import { VoiceLibrary, type VoiceLibraryParts } from "./library.ts";
 import { type PromptOptions, VoicePrompts } from "./prompts.ts";
 import type { CacheLimits } from "./reference-cache.ts";
 import { ReferenceSource } from "./reference-source.ts";
@@ -17,6 +17,7 @@ export interface VoiceLibraryOptions {
   /** Where uploaded voices are kept: a folder, which is created if need be, or another kind of store. */
   readonly store: string | VoiceStore;
   readonly limits?: Limits;
+  readonly reserved?: VoiceLibraryParts["reserved"];
   /** How http(s) references are fetched, where it is to differ from the standard policy. */
   readonly fetch?: Partial<FetchPolicy>;
   /** Folder for file:// references; absent: they are refused. */
@@ -47,6 +48,7 @@ export async function openVoiceLibrary(options: VoiceLibraryOptions): Promise<Vo
     }),
     prompts: new VoicePrompts({ ...options.prompts, codesKey: encoder.key }),
     limits,
+    reserved: options.reserved,
     ...(cache === undefined ? {} : { cache }),
   });
 }

@@ -101,13 +101,13 @@ export class VoicePrompts {
   /**
    * The prompt of an id.
    * @param field the request's field that held the id
-   * @throws ApiError `invalid_reference` if it never was, has expired or had to make room
+   * @throws ApiError `invalid_reference` if it never was here, has expired or had to make room
    */
   async get(id: string, field: string): Promise<StoredPrompt> {
     this.#expire();
     const prompt = this.#prompts.get(id) ?? (await this.#fetch(id));
     if (prompt !== undefined) return prompt;
-    const message = `${field} names the voice prompt '${id}', which does not exist or has expired`;
+    const message = `${field} names the voice prompt '${id}', which does not exist, has expired or was made for another model`;
     throw new ApiError("invalid_reference", message, { param: field });
   }
 

@@ -35,6 +35,7 @@ export const common = {
     ready: "Ready",
     closing: "Shutting down",
     failed: "Engine failed",
+    unloaded: "Not loaded",
     load: "{active} of {capacity} speaking",
     waiting: "{waiting} waiting",
     device: "Engine on {device}",

@@ -43,6 +43,21 @@ export const status = {
     ready: "/readyz (plain text)",
     metrics: "/metrics (Prometheus)",
   },
+  models: {
+    title: "Models",
+    about:
+      "Each has an engine of its own while it is loaded. What is unloaded is loaded again when it is asked for.",
+    byDefault: "default",
+    requests: "In requests",
+    speaking: "Speaking",
+    speakingValue: "{active} of {capacity}, {waiting} waiting",
+    memory: "Memory of the engine",
+    engine: "Engine",
+    load: "Load",
+    unload: "Unload",
+    loadModel: "Load {model}",
+    unloadModel: "Unload {model}",
+  },
   live: {
     title: "Live",
     waiting: "The first figures come within a second.",

@@ -37,6 +37,7 @@ export const common: typeof English = {
     ready: "準備完了",
     closing: "終了処理中",
     failed: "エンジン障害",
+    unloaded: "未読み込み",
     load: "{capacity} 件中 {active} 件が発話中",
     waiting: "{waiting} 件が待機中",
     device: "エンジン: {device}",

@@ -44,6 +44,21 @@ export const status: typeof English = {
     ready: "/readyz（プレーンテキスト）",
     metrics: "/metrics（Prometheus）",
   },
+  models: {
+    title: "モデル",
+    about:
+      "読み込まれている間、それぞれに専用のエンジンがあります。解放したモデルは、求められるとまた読み込まれます。",
+    byDefault: "既定",
+    requests: "リクエストでの名前",
+    speaking: "発話中",
+    speakingValue: "{capacity} 件中 {active} 件、待機 {waiting} 件",
+    memory: "エンジンのメモリ",
+    engine: "エンジン",
+    load: "読み込む",
+    unload: "解放する",
+    loadModel: "{model} を読み込む",
+    unloadModel: "{model} を解放する",
+  },
   live: {
     title: "現在の値",
     waiting: "最初の値は 1 秒以内に届きます。",

@@ -37,6 +37,7 @@ export const common: typeof English = {
     ready: "就绪",
     closing: "正在关闭",
     failed: "引擎故障",
+    unloaded: "未加载",
     load: "{active} / {capacity} 路正在说话",
     waiting: "{waiting} 个在排队",
     device: "引擎运行于 {device}",

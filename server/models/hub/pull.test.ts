@@ -25,7 +25,7 @@ import { openSource } from "./open-source.ts";
 import { placesOf, publish } from "./places.ts";
 import { checkSpace, isUpToDate, type PullChoices, planPull } from "./plan.ts";
 import { type PullHooks, pull } from "./pull.ts";
-import { pulledHint } from "./pulled-hint.ts";
+import { pulledModels } from "./pulled-models.ts";
 import type { Source, SourceName } from "./source.ts";
 import { status, TestHub, weightsOf } from "./test-hub.ts";
 import { putRelease, SHARD } from "./test-release.ts";
@@ -352,10 +352,11 @@ it("a spoilt model is found, and every fault is named", async () => {
   expect(await foreignFiles(folder, manifest)).toEqual(["voices/mine.json"]);
 });
 
-it("a pulled model is mentioned where it lies in its usual place", async () => {
-  expect(await pulledHint(parent)).toBeUndefined();
-  await pullAll({ folder: join(parent, "native/models/moss-tts-nano") });
-  expect(await pulledHint(parent)).toBe(
-    "MOSS-TTS-Nano is here as well; to speak with it: npm start -- --config deploy/moss-tts-nano.yaml",
-  );
+it("a pulled model is found where it lies in its usual place, once it is there as a whole", async () => {
+  expect(await pulledModels(parent)).toEqual([]);
+  const target = join(parent, "native/models/moss-tts-nano");
+  await pullAll({ folder: target });
+  expect((await pulledModels(parent)).map(({ id }) => id)).toEqual(["moss-tts-nano"]);
+  rmSync(join(target, "manifest.json"));
+  expect(await pulledModels(parent)).toEqual([]);
 });

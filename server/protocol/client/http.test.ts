@@ -333,6 +333,8 @@ describe("failures", () => {
   });
 });
 
+const LIMITS = { limits: {}, formats: [], sample_rate: 48_000 };
+
 describe("documents", () => {
   it("of a server that is not well are answers as well", async () => {
     const { client } = clientOf(({ url }) =>
@@ -355,6 +357,24 @@ describe("documents", () => {
       "GET http://house:1/v1/audio/voices/a%2Fb%20%C3%BC",
       "GET http://house:1/v1/models/org/name",
       "DELETE http://house:1/v1/audio/voices/a%3F",
+    ]);
+  });
+
+  it("of one model among several are asked for by its name", async () => {
+    const { client, asked } = clientOf(() =>
+      json({ ...{ id: "x", root: "x", voices: [], uploaded_voices: [], presets: [] }, ...LIMITS }),
+    );
+    await client.voices({ model: "org/name" });
+    await client.voices();
+    await client.limits({ model: "b" });
+    await client.loadModel("org/name");
+    await client.unloadModel("b c");
+    expect(asked.map(({ url, init }) => `${init.method} ${url}`)).toEqual([
+      "GET http://house:1/v1/audio/voices?model=org%2Fname",
+      "GET http://house:1/v1/audio/voices",
+      "GET http://house:1/v1/audio/speech/limits?model=b",
+      "POST http://house:1/v1/models/org/name/load",
+      "POST http://house:1/v1/models/b%20c/unload",
     ]);
   });
 

@@ -22,6 +22,8 @@ import {
   documentOf,
   fetchDocument,
   linesOf,
+  type ModelOptions,
+  ofModel,
   plainBaseUrl,
   send,
   textOf,
@@ -119,9 +121,9 @@ export class SpeechClient {
 
   // ---- voices
 
-  voices(options: CallOptions = {}): Promise<VoiceCatalogue> {
+  voices({ model, ...options }: ModelOptions = {}): Promise<VoiceCatalogue> {
     const keys = ["voices", "uploaded_voices", "presets"] as const;
-    return this.#get<VoiceCatalogue>(VOICES, keys, options);
+    return this.#get<VoiceCatalogue>(ofModel(VOICES, model), keys, options);
   }
 
   /** @param name name in any case, or id */
@@ -184,13 +186,27 @@ export class SpeechClient {
   }
 
   model(id: string, options: CallOptions = {}): Promise<ModelCard> {
-    const path = id.split("/").map(encodeURIComponent).join("/");
-    return this.#get<ModelCard>(`/v1/models/${path}`, ["id", "root"], options);
+    return this.#get<ModelCard>(modelPath(id), ["id", "root"], options);
   }
 
-  limits(options: CallOptions = {}): Promise<LimitsDocument> {
+  /**
+   * Loads a model now, instead of with the first request to it. Resolves when it can speak.
+   * @throws SonantError `model_failed` where it cannot be loaded
+   */
+  loadModel(id: string, options: CallOptions = {}): Promise<ModelCard> {
+    const call: Call = { ...options, method: "POST", path: `${modelPath(id)}/load` };
+    return fetchDocument<ModelCard>(this.#access, call, ["id", "root"]);
+  }
+
+  /** Frees a model's memory. Resolves when what it was speaking has come to its end. */
+  unloadModel(id: string, options: CallOptions = {}): Promise<ModelCard> {
+    const call: Call = { ...options, method: "POST", path: `${modelPath(id)}/unload` };
+    return fetchDocument<ModelCard>(this.#access, call, ["id", "root"]);
+  }
+
+  limits({ model, ...options }: ModelOptions = {}): Promise<LimitsDocument> {
     return this.#get<LimitsDocument>(
-      `${SPEECH}/limits`,
+      ofModel(`${SPEECH}/limits`, model),
       ["limits", "formats", "sample_rate"],
       options,
     );
@@ -251,6 +267,10 @@ export class SpeechClient {
 
 function post(path: string, body: object, options: CallOptions): Call {
   return { ...options, method: "POST", path, json: toJson(body) };
+}
+
+function modelPath(id: string): string {
+  return `/v1/models/${id.split("/").map(encodeURIComponent).join("/")}`;
 }
 
 function voicePath(name: string): string {

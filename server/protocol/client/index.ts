@@ -18,7 +18,7 @@ export {
 } from "./http.ts";
 export { type Arrival, type MeterOptions, type MeterReading, PlaybackMeter } from "./meter.ts";
 export type { SpeechReceipt } from "./receipt.ts";
-export { type CallOptions, joined } from "./request.ts";
+export { type CallOptions, joined, type ModelOptions } from "./request.ts";
 export { SpeechSocket } from "./socket.ts";
 export { socketUrl } from "./socket-link.ts";
 export type * from "./socket-types.ts";

@@ -25,6 +25,17 @@ export interface CallOptions {
   readonly requestId?: string | undefined;
 }
 
+/** For what each model of a server has of its own. */
+export interface ModelOptions extends CallOptions {
+  /** Name of the model; left out: the one that speaks by default. */
+  readonly model?: string | undefined;
+}
+
+/** A path with the model that it is about. */
+export function ofModel(path: string, model: string | undefined): string {
+  return model === undefined ? path : `${path}?model=${encodeURIComponent(model)}`;
+}
+
 export interface Call extends CallOptions {
   readonly method?: "GET" | "POST" | "DELETE" | "PATCH";
   readonly path: string;

@@ -8,9 +8,10 @@ import { errorOfAnswer } from "./error-answers.ts";
 import {
   type Access,
   type Call,
-  type CallOptions,
   documentOf,
   headersOf,
+  type ModelOptions,
+  ofModel,
   refusal,
   send,
   textOf,
@@ -36,7 +37,8 @@ export interface UploadProgress {
   readonly totalBytes: number;
 }
 
-export interface UploadOptions extends CallOptions {
+/** The model that is named encodes the clip at once; the voice speaks with every model. */
+export interface UploadOptions extends ModelOptions {
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
@@ -59,10 +61,15 @@ function formOf(voice: VoiceForm): FormData {
 export async function uploadVoice(
   access: Access,
   voice: VoiceForm,
-  { onProgress, ...options }: UploadOptions,
+  { onProgress, model, ...options }: UploadOptions,
   tellsProgress: boolean,
 ): Promise<VoiceCreated> {
-  const call: Call = { ...options, method: "POST", path: PATH, form: formOf(voice) };
+  const call: Call = {
+    ...options,
+    method: "POST",
+    path: ofModel(PATH, model),
+    form: formOf(voice),
+  };
   if (onProgress !== undefined && tellsProgress && typeof XMLHttpRequest === "function") {
     return documentOf<VoiceCreated>(await sendWithProgress(access, call, onProgress), KEYS);
   }
