@@ -12,7 +12,7 @@ const BAND_HZ = 250;
  * @param re real parts [n]
  * @param im imaginary parts [n]
  */
-function fft(re: Float64Array, im: Float64Array): void {
+export function fft(re: Float64Array, im: Float64Array): void {
   const n = re.length;
   for (let i = 1, j = 0; i < n; i++) {
     let bit = n >> 1;

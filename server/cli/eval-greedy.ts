@@ -123,7 +123,7 @@ async function compareSentences(
   const heldOut = await heldOutSentences(join(STARTER, "heldout.json"));
   const voices = [...model.presets.keys()];
   const sentences: Sentence[] = [];
-  for (const [i, text] of heldOut.slice(0, options.sentences).entries()) {
+  for (const [i, { text }] of heldOut.slice(0, options.sentences).entries()) {
     const voice = voices[i % voices.length];
     if (voice === undefined) throw new Error(`${options.model} has no preset voices.`);
     const { spoken } = normalise(text, { language: "en" });

@@ -1,8 +1,8 @@
 /**
  * `npm run eval -- wer [--voices a,b] [--sentences N] [--takes N] [--precision int8]... [--model FOLDER] [--seed N] [--json]`:
  * how well a model's voices are understood. Speaks held-out sentences and has them recognised by pocketsphinx; several
- * precisions are shown side by side. The figures depend on nothing but the arguments. `npm run eval -- greedy` compares
- * codes instead, in a file of its own.
+ * precisions are shown side by side. The figures depend on nothing but the arguments. `npm run eval -- voice` measures all
+ * there is to know of the voices, `npm run eval -- greedy` compares codes; each in a file of its own.
  */
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -10,6 +10,7 @@ import { loadModel } from "../models/registry.ts";
 import { comparisonTable, type Figures, sum, summarise, voicesTable } from "./eval-figures.ts";
 import { evalGreedy, GREEDY_USAGE } from "./eval-greedy.ts";
 import { evaluateVoice, heldOutSentences } from "./eval-speak.ts";
+import { evalVoice, VOICE_USAGE } from "./eval-voice.ts";
 import { usage } from "./native-tool.ts";
 import { recogniserMissing } from "./recognise.ts";
 import { ENGINE_OPTIONS, integer, loadSpeaker, STARTER } from "./speaker.ts";
@@ -24,7 +25,7 @@ npm run eval -- wer [--voices clara,ryan] [--sentences N] [--takes N] [--seed N]
   --precision NAME    int8, fp32 or bf16; repeat it to compare (int8)
   --seed N            of the first sentence; the others count on from it (1)`;
 
-const USAGE = `${WER_USAGE}\n${GREEDY_USAGE}`;
+const USAGE = `${WER_USAGE}\n${VOICE_USAGE}\n${GREEDY_USAGE}`;
 
 function readOptions() {
   const { values, positionals } = parseArgs({
@@ -56,7 +57,7 @@ type Options = ReturnType<typeof readOptions>;
 /** Figures of every voice with one precision. */
 async function evaluate(options: Options, precision: string): Promise<Map<string, Figures>> {
   const heldOut = await heldOutSentences(join(STARTER, "heldout.json"));
-  const sentences = heldOut.slice(0, options.sentences);
+  const sentences = heldOut.slice(0, options.sentences).map(({ text }) => text);
   const takes = Array.from({ length: options.takes }, () => sentences).flat();
   const { engine, model } = await loadSpeaker({ ...options, precision });
   try {
@@ -110,7 +111,9 @@ async function run(options: Options): Promise<void> {
 }
 
 try {
-  if (process.argv[2] === "greedy") await evalGreedy(process.argv.slice(3));
+  const [kind, ...rest] = process.argv.slice(2);
+  if (kind === "greedy") await evalGreedy(rest);
+  else if (kind === "voice") await evalVoice(rest);
   else await run(readOptions());
 } catch (error) {
   const { code, message } = error as { code?: string; message: string };

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { decodeAudio } from "../audio/decode.ts";
-import { prepareReference, RECOMMENDED_WINDOW } from "../audio/reference.ts";
+import { prepareReference, RECOMMENDED_WINDOW, type Reference } from "../audio/reference.ts";
 import { Engine } from "../engine/engine.ts";
 import { loadModel } from "../models/registry.ts";
 import type { Model, VoicePrompt } from "../models/types.ts";
@@ -67,16 +67,26 @@ export async function loadSpeaker(values: EngineValues): Promise<{ engine: Engin
 }
 
 /**
- * A voice out of a recording of any format that the server takes: the best few seconds, silence cut off, levelled.
- * @throws AudioError, EngineError
+ * The best few seconds of a recording of any format that the server takes: one channel, silence cut off, levelled.
+ * @throws AudioError
  */
-export async function cloneVoice(engine: Engine, model: Model, file: string): Promise<VoicePrompt> {
-  const decoded = await decodeAudio(await readFile(resolve(file)));
-  const reference = prepareReference(decoded, {
+export async function readReference(file: string): Promise<Reference> {
+  return prepareReference(await decodeAudio(await readFile(resolve(file))), {
     channels: "mono",
     level: true,
     window: RECOMMENDED_WINDOW,
   });
+}
+
+/**
+ * A voice out of a prepared recording.
+ * @throws EngineError
+ */
+export async function promptOf(
+  engine: Engine,
+  model: Model,
+  reference: Reference,
+): Promise<VoicePrompt> {
   const codes = await engine.encode(reference.pcm, reference.channels, reference.sampleRate);
   const books = engine.info.codec?.nCodebooks ?? 0;
   const frames = Math.min(codes.length / books, model.limits.maxReferenceFrames);
@@ -84,4 +94,12 @@ export async function cloneVoice(engine: Engine, model: Model, file: string): Pr
     kind: "clone",
     codes: { frames, books, data: Uint16Array.from(codes.subarray(0, frames * books)) },
   };
+}
+
+/**
+ * A voice out of a recording of any format that the server takes: the best few seconds, silence cut off, levelled.
+ * @throws AudioError, EngineError
+ */
+export async function cloneVoice(engine: Engine, model: Model, file: string): Promise<VoicePrompt> {
+  return promptOf(engine, model, await readReference(file));
 }

@@ -2,6 +2,7 @@
 
 For every voice the sentences are spoken once, nothing is picked. Judges: pocketsphinx (general English, at 16 kHz) and
 this package's recogniser. With teacher shards (teachers heldout) it also measures the teachers and the codec alone.
+What ships is measured by `npm run eval -- voice` with its own engine; the recogniser needs PyTorch and judges only here.
 Usage: python3 -m sonant_training.evaluate --model DIR --sentences heldout.json --out DIR [--teachers DIR]
 """
 from __future__ import annotations

@@ -8,12 +8,16 @@ from __future__ import annotations
 import random
 
 READER = "iris"  # the public-domain human reader
+CAST_SEED = 23
 
 
-def speakers() -> list[dict]:
-    """Fields: name, engine (hts, flite, festival, human), voice, n (share of utterances), s (resampling factor),
-    stretch (duration), f0 and std (Hz), alpha (HTS frequency warping), preset, id."""
-    rng = random.Random(23)
+def speakers(seed=CAST_SEED) -> list[dict]:
+    """The cast of the training data; with another seed its pseudo-speakers have other parameters.
+
+    Fields: name, engine (hts, flite, festival, human), voice, n (share of utterances), s (resampling factor), stretch
+    (duration), f0 and std (Hz), alpha (HTS frequency warping), preset, id.
+    """
+    rng = random.Random(seed)
     out = []
 
     def add(name, engine, voice, n, s=1.0, stretch=1.0, f0=None, std=None, alpha=None, preset=False):
@@ -53,3 +57,9 @@ def speakers() -> list[dict]:
     for i, sp in enumerate(out):
         sp["id"] = i
     return out
+
+
+def unseen(count, seed=CAST_SEED + 1) -> list[dict]:
+    """`count` pseudo-speakers that no training has heard: parameters from the same ranges, at most 146."""
+    others = [s for s in speakers(seed) if not s["preset"] and s["engine"] != "human" and s["name"] != "ked"]
+    return random.Random(seed).sample(others, count)

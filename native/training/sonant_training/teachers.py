@@ -1,7 +1,7 @@
 """Teacher synthesis in worker processes: sentences in, shards of 48 kHz speech out.
 
 Needs the programs `flite` and `festival` on the PATH (and `opusdec` for the human recordings).
-Usage: python3 -m sonant_training.teachers {generate,heldout} --texts TEXTS.json --out DIR [--human DIR]
+Usage: python3 -m sonant_training.teachers {generate,heldout,unseen} --texts TEXTS.json --out DIR [--human DIR]
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 from .audio import read_wav, tidy, to_48k, write_wav
 from .grammar import Grammar
 from .shards import write_shard
-from .speakers import READER, speakers
+from .speakers import READER, speakers, unseen
 from .tensors import RATE
 
 SHARE = "/usr/share/festival"
@@ -232,19 +232,37 @@ def _held(args):
     return len(items)
 
 
+def held_texts(path):
+    """Held-out sentences of a file made by the module texts, or of a model's heldout.json."""
+    found = json.load(open(path))
+    return [t["text"] for t in found] if isinstance(found, list) else [t["s"] for t in found["held"]]
+
+
 def heldout(a):
     """Teacher audio of the held-out sentences by every synthetic preset voice (shards, and wavs on request)."""
     from multiprocessing import Pool
-    texts = [t["s"] for t in json.load(open(a.texts))["held"]][:a.total]
+    texts = held_texts(a.texts)[:a.total]
     os.makedirs(a.out, exist_ok=True)
     with Pool(a.workers) as pool:
         cast = [s for s in speakers() if s["preset"] and s["engine"] != "human"]
         print(pool.map(_held, [(a.out, s, texts, a.wavs) for s in cast]))
 
 
+REFERENCE_LETTERS = (65, 95)  # a sentence of about five seconds
+
+
+def unseen_references(a):
+    """One recording each by `total` pseudo-speakers that no training has heard: NAME.wav, for clone tests."""
+    texts = [t for t in held_texts(a.texts) if REFERENCE_LETTERS[0] <= len(t) <= REFERENCE_LETTERS[1]]
+    os.makedirs(a.out, exist_ok=True)
+    for k, s in enumerate(unseen(a.total)):
+        for _, x in synthesise(s, [texts[k % len(texts)]]):
+            write_wav(f"{a.out}/{s['name']}.wav", x)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
-    ap.add_argument("mode", choices=["generate", "heldout"])
+    ap.add_argument("mode", choices=["generate", "heldout", "unseen"])
     ap.add_argument("--texts", required=True)
     ap.add_argument("--out", required=True)
     ap.add_argument("--human", help="folder of the reader's clips with transcripts.txt")
@@ -252,11 +270,11 @@ def main():
     ap.add_argument("--variations", type=int, default=20)
     ap.add_argument("--workers", type=int, default=14)
     ap.add_argument("--seconds", type=float, default=600)
-    ap.add_argument("--total", type=int, default=110000)
+    ap.add_argument("--total", type=int, default=110000, help="utterances; heldout: sentences; unseen: speakers")
     ap.add_argument("--seed", type=int, default=5, help="another seed, other sentences for each speaker")
     ap.add_argument("--wavs", type=int, default=0)
     a = ap.parse_args()
-    (generate if a.mode == "generate" else heldout)(a)
+    dict(generate=generate, heldout=heldout, unseen=unseen_references)[a.mode](a)
 
 
 if __name__ == "__main__":

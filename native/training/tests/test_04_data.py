@@ -11,7 +11,7 @@ from sonant_training.numbers import Spoken, cardinal, ordinal, year
 from sonant_training.pauses import cuts, words_of
 from sonant_training.prompts import ASSISTANT_SLOT, AUDIO_END
 from sonant_training.shards import Shards, write_shard
-from sonant_training.speakers import READER, speakers
+from sonant_training.speakers import READER, speakers, unseen
 from sonant_training.teachers import pieces, sentence_case
 
 
@@ -83,6 +83,16 @@ class Sound(unittest.TestCase):
         self.assertEqual(len(presets), len(set(presets)))
         self.assertGreaterEqual(len(presets), 8)
         self.assertIn(READER, presets)
+
+    def test_unseen_speakers_are_none_of_the_cast(self):
+        def sound(s):
+            return s["voice"], s["s"], s["stretch"], s["f0"], s["alpha"]
+
+        others = unseen(20)
+        self.assertEqual(len({sound(s) for s in others}), 20)
+        self.assertFalse({sound(s) for s in others} & {sound(s) for s in speakers()})
+        self.assertTrue({s["voice"] for s in others} <= {s["voice"] for s in speakers()})
+        self.assertEqual(unseen(20), others)
 
     def test_tidy_trims_and_sets_the_level(self):
         x = np.concatenate((np.zeros(48000), tone(1.0).numpy() * 0.1, np.zeros(48000))).astype(np.float32)

@@ -1,0 +1,44 @@
+/** How alike voices are: pitch, and which of several speakers a recording is nearest to. Pure; recordings are at 16 kHz. */
+import { pitchOf } from "../../components/playground/pitch.ts";
+import { timbre } from "./eval-voice-mel.ts";
+
+const RATE = 16_000;
+
+/** What of a recording tells its speaker. */
+export interface Likeness {
+  /** Middle pitch in hertz; undefined if nothing is voiced. */
+  readonly pitchHz: number | undefined;
+  /** Timbre, and the pitch in octaves as its last number. */
+  readonly features: readonly number[];
+}
+
+export function likenessOf(samples: Float32Array): Likeness {
+  const { median } = pitchOf(samples, RATE);
+  return { pitchHz: median, features: [...timbre(samples), Math.log2(median ?? RATE)] };
+}
+
+/** How much higher `pitchHz` is than `thanHz`, in semitones; undefined where either is. */
+export function semitones(pitchHz: number | undefined, thanHz: number | undefined) {
+  if (pitchHz === undefined || thanHz === undefined) return undefined;
+  return 12 * Math.log2(pitchHz / thanHz);
+}
+
+/**
+ * Place of speaker `own` among all `speakers`, by how near each is to `heard`: 1 is the nearest. A feature weighs the less
+ * the more it differs among the speakers anyway.
+ */
+export function placeOf(own: number, heard: Likeness, speakers: readonly Likeness[]): number {
+  const spreads = heard.features.map((_, k) => {
+    const values = speakers.map(({ features }) => features[k] ?? 0);
+    const mean = values.reduce((a, b) => a + b, 0) / values.length;
+    return Math.sqrt(values.reduce((a, b) => a + (b - mean) ** 2, 0) / values.length);
+  });
+  const distances = speakers.map(({ features }) =>
+    heard.features.reduce((sum, value, k) => {
+      const spread = spreads[k] ?? 0;
+      return spread > 0 ? sum + ((value - (features[k] ?? 0)) / spread) ** 2 : sum;
+    }, 0),
+  );
+  const mine = distances[own] ?? Number.POSITIVE_INFINITY;
+  return 1 + distances.filter((distance) => distance < mine).length;
+}
