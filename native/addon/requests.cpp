@@ -99,6 +99,7 @@ GenerateRequest read_generate_options(const Napi::Value& value) {
   request.chunks = read_chunks(options.get("chunks"));
   request.want_codes = options.boolean("wantCodes", request.want_codes);
   request.want_audio = options.boolean("wantAudio", request.want_audio);
+  request.pcm16 = options.boolean("pcm16", request.pcm16);
   return request;
 }
 

@@ -34,6 +34,32 @@ Napi::Int32Array int32_array(Napi::Env env, const std::vector<int32_t>& values) 
   return array;
 }
 
+// The values' own memory as a buffer; a copy of it where the runtime allows no memory but its own.
+template <typename Element>
+Napi::ArrayBuffer take_over(Napi::Env env, std::vector<Element>&& values) {
+  const size_t bytes = values.size() * sizeof(Element);
+  if (bytes == 0) return Napi::ArrayBuffer::New(env, 0);
+  auto held = std::make_unique<std::vector<Element>>(std::move(values));
+  napi_value external = nullptr;
+  const napi_status status = napi_create_external_arraybuffer(
+      env, held->data(), bytes,
+      [](napi_env, void*, void* hint) { delete static_cast<std::vector<Element>*>(hint); }, held.get(),
+      &external);
+  if (status == napi_ok) {
+    held.release();
+    return Napi::ArrayBuffer(env, external);
+  }
+  auto copy = Napi::ArrayBuffer::New(env, bytes);
+  std::memcpy(copy.Data(), held->data(), bytes);
+  return copy;
+}
+
+// As bytes in the machine's order, which is little-endian wherever the engine runs.
+Napi::Uint8Array bytes_array(Napi::Env env, std::vector<int16_t>&& integers) {
+  const size_t bytes = integers.size() * sizeof(int16_t);
+  return Napi::Uint8Array::New(env, bytes, take_over(env, std::move(integers)), 0);
+}
+
 const char* kind_name(Event::Kind kind) {
   switch (kind) {
     case Event::Kind::kChunk: return "chunk";
@@ -103,21 +129,8 @@ Napi::Object describe(Napi::Env env, const CodecConfig& config) {
 }  // namespace
 
 Napi::Float32Array to_js(Napi::Env env, std::vector<float>&& samples) {
-  const size_t count = samples.size(), bytes = count * sizeof(float);
-  if (count == 0) return Napi::Float32Array::New(env, 0);
-  auto held = std::make_unique<std::vector<float>>(std::move(samples));
-  napi_value external = nullptr;
-  const napi_status status = napi_create_external_arraybuffer(
-      env, held->data(), bytes,
-      [](napi_env, void*, void* hint) { delete static_cast<std::vector<float>*>(hint); }, held.get(),
-      &external);
-  if (status == napi_ok) {
-    held.release();
-    return Napi::Float32Array::New(env, count, Napi::ArrayBuffer(env, external), 0);
-  }
-  auto copy = Napi::Float32Array::New(env, count);
-  std::memcpy(copy.Data(), held->data(), bytes);
-  return copy;
+  const size_t count = samples.size();
+  return Napi::Float32Array::New(env, count, take_over(env, std::move(samples)), 0);
 }
 
 Napi::Object to_js(Napi::Env env, Event&& event) {
@@ -132,6 +145,7 @@ Napi::Object to_js(Napi::Env env, Event&& event) {
   }
   fields.add("frames", event.frames).add("firstFrame", event.first_frame);
   if (event.kind != Event::Kind::kEncoded) fields.add("pcm", to_js(env, std::move(event.pcm)));
+  if (!event.pcm16.empty()) fields.add("pcm16", bytes_array(env, std::move(event.pcm16)));
   if (!event.codes.empty()) fields.add("codes", int32_array(env, event.codes));
   return fields.object();
 }

@@ -37,17 +37,31 @@ OpenedBackend open_cpu(BackendOptions options, std::optional<Precision> precisio
   return {create_cpu_backend(options), options.precision, std::move(note)};
 }
 
-OpenedBackend open_cuda(BackendOptions options, std::optional<Precision> precision, int gpu, const std::string& path) {
+// The library, whose version is checked. Never closed: what it has thrown and made refers to it.
+void* cuda_library(const std::string& path) {
   if (!exists(path)) throw Error("unsupported", "Sonant was built without its CUDA backend: there is no " + path + ". It is built where CUDA's compiler and a GPU are found.");
-  // Never closed: what it has thrown and made refers to it.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw Error("unsupported", "The CUDA backend could not be loaded (" + std::string(dlerror()) + ").");
   const auto version = function<CudaLibraryVersion>(library, "sonant_cuda_version");
-  const auto create = function<CudaLibraryCreate>(library, "sonant_cuda_create");
-  if (!version || !create || version() != kCudaLibraryVersion) throw Error("unsupported", path + " belongs to another version of Sonant; build it again.");
+  if (!version || version() != kCudaLibraryVersion) throw Error("unsupported", path + " belongs to another version of Sonant; build it again.");
+  return library;
+}
+
+OpenedBackend open_cuda(BackendOptions options, std::optional<Precision> precision, int gpu, const std::string& path) {
+  const auto create = function<CudaLibraryCreate>(cuda_library(path), "sonant_cuda_create");
   options.gpu = gpu;
   options.precision = precision.value_or(Precision::kBf16);
   return {std::unique_ptr<Backend>(create(options)), options.precision, ""};
+}
+
+// N of "cuda:N", 0 of "cuda".
+int gpu_of(const std::string& device) {
+  const std::string prefix = "cuda:";
+  const bool numbered = device.rfind(prefix, 0) == 0;
+  const std::string number = numbered ? device.substr(prefix.size()) : "0";
+  if (device != "cuda" && (!numbered || number.empty() || number.size() > 3 || number.find_first_not_of("0123456789") != std::string::npos))
+    throw Error("bad_request", "Expected the device 'auto', 'cpu', 'cuda' or 'cuda:N', not '" + device + "'");
+  return std::stoi(number);
 }
 
 // A GPU that cannot be used, for whatever reason, is no reason not to speak. What is wrong with a checkpoint is wrong on
@@ -73,12 +87,12 @@ OpenedBackend open_backend(const std::string& device, const BackendOptions& opti
   const std::string path = (library_folder.empty() ? own_folder() : library_folder) + "/" + kLibrary;
   if (device == "cpu") return open_cpu(options, precision);
   if (device == "auto") return open_any(options, precision, path);
-  const std::string prefix = "cuda:";
-  const bool numbered = device.rfind(prefix, 0) == 0;
-  const std::string number = numbered ? device.substr(prefix.size()) : "0";
-  if (device != "cuda" && (!numbered || number.empty() || number.size() > 3 || number.find_first_not_of("0123456789") != std::string::npos))
-    throw Error("bad_request", "Expected the device 'auto', 'cpu', 'cuda' or 'cuda:N', not '" + device + "'");
-  return open_cuda(options, precision, std::stoi(number), path);
+  return open_cuda(options, precision, gpu_of(device), path);
+}
+
+void break_device(const std::string& device) {
+  const int gpu = gpu_of(device);
+  function<CudaLibraryBreak>(cuda_library(own_folder() + "/" + kLibrary), "sonant_cuda_break")(gpu);
 }
 
 }  // namespace sonant

@@ -24,9 +24,13 @@ struct OpenedBackend {
 OpenedBackend open_backend(const std::string& device, const BackendOptions& options, std::optional<Precision> precision,
                            const std::string& library_folder = "");
 
+// For checks of recovery: leaves the GPU "cuda" or "cuda:N" to this process as a kernel's fault does. Throws Error like open_backend.
+void break_device(const std::string& device);
+
 // What the CUDA library exports; both sides are built from one source, which the number says.
-inline constexpr int kCudaLibraryVersion = 2;
+inline constexpr int kCudaLibraryVersion = 3;
 using CudaLibraryVersion = int (*)();
 using CudaLibraryCreate = Backend* (*)(const BackendOptions& options);  // throws like open_backend
+using CudaLibraryBreak = void (*)(int gpu);
 
 }  // namespace sonant

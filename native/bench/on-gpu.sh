@@ -1,7 +1,7 @@
 #!/bin/sh
-# Measures the CUDA backend on this machine and writes what it found to a folder: parity with the fixtures, company that changes no bit, a frame of the
-# language model and of the codec by batch, listeners in real time through the whole engine, the same model in PyTorch
-# where that is installed, and the memory checker's word on the fixtures.
+# Measures the CUDA backend on this machine and writes what it found to a folder: parity with the fixtures, company that
+# changes no bit, recovery from a fault, a frame of the language model and of the codec by batch, listeners in real time
+# through the whole engine, the same model in PyTorch where that is installed, and the memory checker's word on the fixtures.
 set -eu
 
 usage() {
@@ -70,6 +70,10 @@ for precision in bf16 fp32; do
     "$build/sonant_parity" --company --lm "$work/lm" --codec "$work/codec" --device cuda --precision $precision
   } >"$out/company-$precision.txt"
 done
+{
+  echo "$(date -u +%F), $card: sonant_parity --recovery --lm RANDOM/lm --codec RANDOM/codec --device cuda --precision bf16"
+  "$build/sonant_parity" --recovery --lm "$work/lm" --codec "$work/codec" --device cuda --precision bf16
+} >"$out/recovery.txt"
 record batches "$build/sonant_bench" $model --batches "$batches"
 record streams "$build/sonant_bench" $model --streams "$streams" --seconds "$seconds"
 record minute "$build/sonant_bench" $model --streams "$long" --seconds 60

@@ -49,6 +49,7 @@ struct GenerateRequest {
   bool want_codes = false;  // deliver codes with each chunk
   bool want_audio = true;   // false: codes only, no codec work
   int channels = 0;         // of the audio handed out: 1 is the mean of all, 0 is what the codec makes
+  bool pcm16 = false;       // hand the audio out as 16-bit integers too
   bool ignore_stop = false;  // speak max_frames whatever the model decides (load tests)
 };
 
@@ -77,6 +78,7 @@ struct Event {
   RequestId id = 0;
   // kChunk, kDecoded
   std::vector<float> pcm;      // [samples][channels], interleaved; as many channels as were asked for
+  std::vector<int16_t> pcm16;  // kChunk, where it was asked for: the same samples, as to_pcm16() gives them
   std::vector<int32_t> codes;  // [frames][codebooks drawn]; kEncoded: [frames][n_codebooks]
   int first_frame = 0, frames = 0;
   // kDone (the last event of every request, exactly once: generate, encode and decode)

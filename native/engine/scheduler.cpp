@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "engine/pcm16.h"
+
 namespace sonant {
 
 namespace {
@@ -317,13 +319,15 @@ double Scheduler::audio_ms(int frames) const {
 
 void Scheduler::hand_out(Sequence& sequence, std::vector<Event>& events) {
   events.push_back(sequence.chunker.take(sequence.id));
+  Event& event = events.back();
   if (sequence.decoder && sequence.request.channels == 1) {
-    mix_to_mono(events.back().pcm, static_cast<size_t>(backend_.codec->config().channels));
+    mix_to_mono(event.pcm, static_cast<size_t>(backend_.codec->config().channels));
   }
-  sequence.delivered += events.back().frames;
+  if (sequence.request.pcm16) event.pcm16 = to_pcm16(event.pcm);
+  sequence.delivered += event.frames;
   const Time now = Clock::now();
   if (sequence.decoder) {
-    const double late_ms = sequence.lead.sent(now, audio_ms(events.back().frames));
+    const double late_ms = sequence.lead.sent(now, audio_ms(event.frames));
     if (sequence.first_audio) sequence.stats.starved_ms += late_ms;
     if (late_ms > kUnderrunMs) book_.update([](EngineStats& stats) { ++stats.underruns; });
   }

@@ -1,7 +1,9 @@
 // sonant_parity FOLDER [--device cpu|cuda[:N]] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]
 // sonant_parity --company --lm FOLDER --codec FOLDER [the same]
+// sonant_parity --recovery --lm FOLDER --codec FOLDER --device cuda[:N] [the same]
 // Prints each error beside its tolerance, or with --company for each size of batch whether its first item gets what it gets alone, to
-// the bit; exit status 1 when a tolerance is exceeded or something differs, 2 on bad usage.
+// the bit, or with --recovery what becomes of requests whose GPU fails; exit status 1 when a tolerance is exceeded or something differs,
+// 2 on bad usage.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,12 +12,14 @@
 #include "model/error.h"
 #include "parity/company.h"
 #include "parity/ladder.h"
+#include "parity/recovery.h"
 
 namespace {
 
 constexpr const char* kUsage =
     "usage: sonant_parity FOLDER [--device cpu|cuda[:N]] [--precision fp32|bf16|int8] [--threads N] [--isa NAME]\n"
-    "       sonant_parity --company [--lm FOLDER] [--codec FOLDER] [the same]\n";
+    "       sonant_parity --company [--lm FOLDER] [--codec FOLDER] [the same]\n"
+    "       sonant_parity --recovery --lm FOLDER --codec FOLDER --device cuda[:N] [the same]\n";
 
 int company(const std::string& device, const sonant::BackendOptions& wanted) {
   const auto opened = sonant::open_backend(device, wanted, wanted.precision);
@@ -28,12 +32,22 @@ int company(const std::string& device, const sonant::BackendOptions& wanted) {
   return differ ? 1 : 0;
 }
 
+int recovery(const std::string& device, const sonant::BackendOptions& wanted) {
+  int failed = 0;
+  const auto open = [&] { return sonant::open_backend(device, wanted, wanted.precision).backend; };
+  for (const sonant::RecoveryCheck& check : sonant::check_recovery(open, [&] { sonant::break_device(device); })) {
+    std::printf("%-4s  %s (%s)\n", check.passed ? "ok" : "FAIL", check.what.c_str(), check.found.c_str());
+    failed += !check.passed;
+  }
+  return failed ? 1 : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   sonant::LadderOptions options;
   std::string folder, device = "cpu", lm, codec;
-  bool in_company = false;
+  bool in_company = false, breaks = false;
   for (int i = 1; i < argc; i++) {
     const std::string arg = argv[i];
     const auto value = [&]() -> std::string {
@@ -55,6 +69,8 @@ int main(int argc, char** argv) {
       options.isa = value();
     } else if (arg == "--company") {
       in_company = true;
+    } else if (arg == "--recovery") {
+      breaks = true;
     } else if (arg == "--lm") {
       lm = value();
     } else if (arg == "--codec") {
@@ -65,13 +81,14 @@ int main(int argc, char** argv) {
       folder = arg;
     }
   }
-  if (in_company == (lm.empty() && codec.empty()) || in_company != folder.empty()) return std::fprintf(stderr, "%s", kUsage), 2;
+  const bool of_model = in_company || breaks;
+  if (of_model == (lm.empty() && codec.empty()) || of_model != folder.empty() || (breaks && (lm.empty() || codec.empty()))) return std::fprintf(stderr, "%s", kUsage), 2;
   options.create = [&](const sonant::BackendOptions& wanted) { return sonant::open_backend(device, wanted, wanted.precision).backend; };
   try {
-    if (in_company) {
+    if (of_model) {
       sonant::BackendOptions wanted;
       wanted.lm_folder = lm, wanted.codec_folder = codec, wanted.precision = options.precision, wanted.threads = options.threads, wanted.isa = options.isa;
-      return company(device, wanted);
+      return breaks ? recovery(device, wanted) : company(device, wanted);
     }
     int failed = 0;
     for (const sonant::Rung& rung : run_ladder(folder, options)) {

@@ -205,7 +205,11 @@ TEST(engine_has_room_as_soon_as_an_end_is_heard) {
 TEST(engine_closes_with_work_in_flight) {
   Rig rig({.max_sequences = 4});
   std::vector<RequestId> ids;
-  for (int i = 0; i < 12; ++i) ids.push_back(rig.engine->generate(voiced(i % 2, 20, 3, kEndless)));
+  for (int i = 0; i < 12; ++i) {
+    GenerateRequest one = voiced(i % 2, 20, 3, kEndless);
+    one.max_frames = 4000;  // paused for its reader long before, however late this thread comes to closing
+    ids.push_back(rig.engine->generate(std::move(one)));
+  }
   const RequestId job = rig.engine->decode(std::vector<int32_t>(4000, 1), 4);
   rig.listener.wait_frames(ids[0], 3);
   rig.engine->close();

@@ -19,6 +19,7 @@ namespace sonant::test {
 // Everything one request has delivered.
 struct Heard {
   std::vector<float> pcm;
+  std::vector<int16_t> pcm16;
   std::vector<int32_t> codes;
   std::vector<int> chunks;  // frames of each
   int frames = 0;
@@ -44,6 +45,7 @@ class Listener {
       heard.frames += event.frames;
       heard.chunks.push_back(event.frames);
       heard.pcm.insert(heard.pcm.end(), event.pcm.begin(), event.pcm.end());
+      heard.pcm16.insert(heard.pcm16.end(), event.pcm16.begin(), event.pcm16.end());
       heard.codes.insert(heard.codes.end(), event.codes.begin(), event.codes.end());
     }
     changed_.notify_all();

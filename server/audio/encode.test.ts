@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { decodeAudio } from "./decode.ts";
 import { createEncoder, encodeAll } from "./encode.ts";
 import { CONTENT_TYPES, OUTPUT_FORMATS, type OutputFormat } from "./encoder.ts";
-import { deinterleave, rms, toInt16 } from "./pcm.ts";
+import { concatBytes, deinterleave, rms, toFloat32Bytes, toInt16, toPcm16 } from "./pcm.ts";
 import { chunked, frequency, HAS_SOX, runBytes, same, sine, sox } from "./test-audio.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -97,6 +97,27 @@ describe("streams", () => {
 });
 
 describe("pcm", () => {
+  it("takes integers that come beside the samples as they are, and leaves them where it writes others", async () => {
+    const pcm = sine(440, 0.1);
+    const integers = new Uint8Array(pcm.length * 2).fill(7); // of other samples, so that it shows
+    const options = { sampleRate: 48_000, channels: 1 } as const;
+    expect((await createEncoder("pcm", options)).push(pcm, integers)).toBe(integers);
+    const wav = await createEncoder("wav", options);
+    expect(wav.push(pcm, integers).subarray(44)).toEqual(integers);
+    expect(wav.push(pcm, integers)).toBe(integers);
+    expect(wav.push(pcm)).toEqual(toPcm16(pcm));
+    const floats = await createEncoder("pcm", { ...options, sampleFormat: "f32" });
+    expect(floats.push(pcm, integers)).toEqual(toFloat32Bytes(pcm));
+    for (const format of ["flac", "mp3", "aac"] as const) {
+      const [given, plain] = [
+        await createEncoder(format, options),
+        await createEncoder(format, options),
+      ];
+      const made = concatBytes([given.push(pcm, integers), given.end()]);
+      expect(same(made, concatBytes([plain.push(pcm), plain.end()])), format).toBe(true);
+    }
+  });
+
   it("rounds down and clips, as libsndfile does", () => {
     const vectors: Array<[number, number]> = [
       [0, 0],

@@ -50,10 +50,14 @@ export async function encodeAll(
   return concatBytes([encoder.push(pcm), encoder.end()]);
 }
 
+function asPcm16(pcm: Float32Array, pcm16?: Uint8Array): Uint8Array {
+  return pcm16 ?? toPcm16(pcm);
+}
+
 function createPcmEncoder(sampleFormat: "s16" | "f32"): Encoder {
   return {
     contentType: CONTENT_TYPES.pcm,
-    push: sampleFormat === "s16" ? toPcm16 : toFloat32Bytes,
+    push: sampleFormat === "s16" ? asPcm16 : toFloat32Bytes,
     end: () => new Uint8Array(0),
     close() {},
   };
@@ -69,7 +73,7 @@ function createWavEncoder({ sampleRate, channels, totalFrames }: EncoderOptions)
   };
   return {
     contentType: CONTENT_TYPES.wav,
-    push: (pcm) => withHeader(toPcm16(pcm)),
+    push: (pcm, pcm16) => withHeader(asPcm16(pcm, pcm16)),
     end: () => withHeader(new Uint8Array(0)),
     close() {},
   };

@@ -28,8 +28,11 @@ export interface EncoderOptions {
 /** One stream. Bytes leave as early as the format allows; an empty array means that more samples are needed. */
 export interface Encoder {
   readonly contentType: string;
-  /** Whole frames of interleaved samples in [-1, 1]; louder ones are clipped. */
-  push(pcm: Float32Array): Uint8Array;
+  /**
+   * Whole frames of interleaved samples in [-1, 1]; louder ones are clipped. `pcm16`, where it is there, holds the same
+   * samples as `toPcm16` gives them: a format that writes those takes them as they are, the others ignore it.
+   */
+  push(pcm: Float32Array, pcm16?: Uint8Array): Uint8Array;
   /** The tail, without which the last milliseconds are lost. Call it once; it closes the encoder. */
   end(): Uint8Array;
   /** Frees memory of a stream that will not be ended; harmless otherwise. */

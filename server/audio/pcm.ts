@@ -16,7 +16,10 @@ export function clamp(sample: number): number {
   return sample > 1 ? 1 : sample < -1 ? -1 : 0;
 }
 
-/** Samples [n] in [-1, 1] to signed 16-bit little-endian bytes [2n]; louder samples are clipped, NaN becomes 0. */
+/**
+ * Samples [n] in [-1, 1] to signed 16-bit little-endian bytes [2n]; louder samples are clipped, NaN becomes 0. The engine
+ * gives the same bytes beside its samples (`native/engine/pcm16.h`), so this is for samples that were changed since.
+ */
 export function toPcm16(samples: Float32Array): Uint8Array {
   // In the machine's own order, which is little-endian wherever the engine runs: a third faster than through a DataView.
   const integers = new Int16Array(samples.length);

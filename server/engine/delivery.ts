@@ -81,9 +81,9 @@ export class Delivery {
   receive(event: NativeEvent): void {
     if (event.kind === "chunk") {
       if (this.#unwanted) return;
-      const { pcm, frames, firstFrame, codes } = event;
+      const { pcm, pcm16, frames, firstFrame, codes } = event;
       const chunk = { pcm, frames, firstFrame, ...this.#format };
-      this.#chunks.push(codes === undefined ? chunk : { ...chunk, codes });
+      this.#chunks.push({ ...chunk, ...(pcm16 && { pcm16 }), ...(codes && { codes }) });
       this.#count(frames);
     } else if (event.kind === "done") {
       this.#ended = true;

@@ -108,6 +108,31 @@ describe("generation", () => {
   });
 });
 
+describe("integers", () => {
+  it.each([1, 2] as const)(
+    "are the samples of each chunk, clipped and rounded down: %i channels",
+    async (channels) => {
+      for (const frames of [1, 4]) {
+        const chunks = { firstFrames: frames, growth: 1, maxFrames: frames };
+        const request = { ...talk(engine.info, 8, 2), channels, chunks };
+        const sizes: number[] = [];
+        for await (const chunk of engine.generate({ ...request, pcm16: true })) {
+          sizes.push(chunk.frames);
+          const integers = Int16Array.from(chunk.pcm, (sample) => {
+            const clipped = Math.min(1, Math.max(-1, sample));
+            return Math.floor((clipped * (2 ** 31 - 1) + 0.5) / 2 ** 16);
+          });
+          expect(integers.some((sample) => sample !== 0)).toBe(true);
+          expect(chunk.pcm16).toEqual(new Uint8Array(integers.buffer));
+          expect(structuredClone(chunk.pcm16)).toEqual(chunk.pcm16);
+        }
+        expect(sizes).toEqual(new Array(8 / frames).fill(frames));
+        for await (const { pcm16 } of engine.generate(request)) expect(pcm16).toBeUndefined();
+      }
+    },
+  );
+});
+
 describe("encode and decode", () => {
   it("decodes what a stream delivers and encodes what was decoded", async () => {
     const spoken = await read(engine.generate({ ...talk(engine.info, 12), wantCodes: true }));
@@ -154,6 +179,7 @@ describe("refusals", () => {
     );
     expect(refuse({ chunks: null })).toThrow(/Expected object for chunks but received null/);
     expect(refuse({ wantCodes: 1 })).toThrow(/Expected boolean for wantCodes/);
+    expect(refuse({ pcm16: "yes" })).toThrow(/Expected boolean for pcm16 but received 'yes'/);
     expect(refuse({ textRows: new Int32Array(3) })).toThrow(/do not make whole rows of 5/);
     await expect(engine.encode(new Float32Array(400), 3, 4800)).rejects.toMatchObject(
       bad("Expected integer between 1 and 2 for channels but received 3 of type number"),

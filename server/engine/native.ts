@@ -19,6 +19,7 @@ export interface ChunkEvent {
   readonly frames: number;
   readonly firstFrame: number;
   readonly pcm: Float32Array;
+  readonly pcm16?: Uint8Array;
   readonly codes?: Int32Array;
 }
 

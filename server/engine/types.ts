@@ -53,11 +53,15 @@ export interface GenerateOptions {
   readonly wantAudio?: boolean;
   /** Of the audio: 1 is the mean of two; absent: what the codec makes. */
   readonly channels?: 1 | 2;
+  /** Deliver the audio as 16-bit integers too. */
+  readonly pcm16?: boolean;
 }
 
 export interface AudioChunk {
   /** Interleaved samples, frames * frameSamples * channels of them; not clipped. */
   readonly pcm: Float32Array;
+  /** The same samples as `toPcm16` gives them, signed 16-bit little-endian, when they were asked for. */
+  readonly pcm16?: Uint8Array;
   readonly frames: number;
   /** Index of the first frame within its generation. */
   readonly firstFrame: number;

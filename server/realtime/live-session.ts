@@ -12,7 +12,7 @@ import type { ClientMessage } from "../protocol/socket-client.ts";
 import { generationError, type ServerMessage } from "../protocol/socket-server.ts";
 import { encodeTagged } from "../protocol/tagged-frame.ts";
 import { speechError } from "../speech/errors.ts";
-import type { SpeechEvent, SpeechSession, UnitEnded } from "../speech/types.ts";
+import type { AudioReady, SpeechEvent, SpeechSession, UnitEnded } from "../speech/types.ts";
 import type { RealtimeDeps, Sink } from "./deps.ts";
 import { firstAudio } from "./first-audio.ts";
 import { ReplayBuffer } from "./replay.ts";
@@ -194,7 +194,7 @@ export class LiveSession {
       case "unit":
         return this.#begin(event);
       case "audio":
-        return this.#audio(event.pcm);
+        return this.#audio(event);
       case "unit-end":
         return this.#finish(event);
       case "cancelled":
@@ -267,10 +267,10 @@ export class LiveSession {
     );
   }
 
-  #audio(pcm: Float32Array): void {
+  #audio({ pcm, pcm16 }: AudioReady): void {
     const unit = this.#unit;
     if (unit === undefined) return;
-    const bytes = unit.encoder.push(pcm);
+    const bytes = unit.encoder.push(pcm, pcm16);
     if (bytes.length === 0) return;
     if (unit.settings.streamAudio) this.#binary(unit, bytes, false);
     else unit.parts.push(bytes);

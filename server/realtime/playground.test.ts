@@ -95,6 +95,32 @@ describe("a page", () => {
     expect(audioOf(events, "a").equals(socket.audio())).toBe(true);
   });
 
+  it("and a speech socket send the integers that the engine wrote", async () => {
+    house.native.integers = (pcm) => new Uint8Array(pcm.length * 2).fill(7);
+    const { page, events } = await openPage();
+    await openSession(page, "a");
+    page.emit("text", { session: "a", text: "one two." });
+    page.emit("end", { session: "a" });
+    await until(() => seen(events, "done", "a").length === 1);
+    const sound = audioOf(events, "a");
+    expect(sound.length).toBeGreaterThan(0);
+    expect(sound.every((byte) => byte === 7)).toBe(true);
+
+    for (const [response_format, stream_audio, header] of [
+      ["pcm", true, 0],
+      ["pcm", false, 0],
+      ["wav", false, 44],
+    ] as const) {
+      const socket = new TestSocket(doors.url);
+      await socket.opened;
+      socket.send({ type: "session.config", response_format, stream_audio, seed: 9 });
+      socket.send({ type: "input.text", text: "one two." });
+      socket.send({ type: "input.done" });
+      await socket.until("session.done");
+      expect(socket.audio().subarray(header).equals(sound)).toBe(true);
+    }
+  });
+
   it("has several sessions at once, whose sounds do not mix", async () => {
     const { page, events } = await openPage();
     const names = ["a", "b", "c"];

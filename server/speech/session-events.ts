@@ -34,7 +34,7 @@ export function unitStarted({ utterance, unit }: Part, generation: number): Unit
 
 export function audioReady(
   { utterance, unit }: Part,
-  pcm: Float32Array,
+  { pcm, pcm16 }: Pick<AudioReady, "pcm" | "pcm16">,
   generation: number,
 ): AudioReady {
   const { sampleRate, channels } = unit.request.settings;
@@ -44,6 +44,7 @@ export function audioReady(
     unit: unit.request.index,
     generation,
     pcm,
+    pcm16,
     sampleRate,
     channels,
     startMs: utterance.audioMs,

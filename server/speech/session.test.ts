@@ -1,9 +1,11 @@
 /** The session's promises, over an engine of tones: order, equality, look-ahead, chunks, input, failures. */
 import { afterEach, describe, expect, it } from "vitest";
+import { toPcm16 } from "../audio/pcm.ts";
 import {
   CONFIG,
   type House,
   hashOf,
+  MODEL,
   only,
   openHouse,
   pcmOf,
@@ -105,6 +107,35 @@ describe("speaking", () => {
     expect(await sizes({ chunkPolicy: "ramp" })).toEqual([1, 2, 4, 4]);
     expect(await sizes({ firstChunkFrames: 2 })).toEqual([2, 4, 4, 1]);
     expect(await sizes({ firstChunkFrames: 0 })).toEqual([4, 4, 3]);
+  });
+
+  it.each([1, 2] as const)(
+    "carries the engine's integers where nothing changed its samples: %i channels",
+    async (channels) => {
+      house = await openHouse();
+      const chunks = only(await speak(house, [TEXT], { channels }), "audio");
+      expect(chunks.map(({ pcm16 }) => pcm16 !== undefined)).toEqual(
+        // Later units begin with a pause.
+        [true, true, true, false, true, true, false, true, true],
+      );
+      for (const { pcm, pcm16 } of chunks) {
+        if (pcm16 !== undefined) expect(pcm16).toEqual(toPcm16(pcm));
+      }
+    },
+  );
+
+  it.each<[string, Partial<SessionRequest>, 1 | 2]>([
+    ["another speed", { speed: 1.2 }, 2],
+    ["another rate", { sampleRate: 24000 }, 2],
+    ["a second channel", { channels: 2 }, 1],
+  ])("carries no integers with %s", async (_, request, channels) => {
+    house = await openHouse({ model: { ...MODEL, audio: { ...MODEL.audio, channels } } });
+    const chunks = only(await speak(house, [TEXT], request), "audio");
+    expect(chunks.length).toBeGreaterThan(3);
+    expect(chunks.every(({ pcm16 }) => pcm16 === undefined)).toBe(true);
+    expect(house.native.generations.map(({ options }) => options.pcm16)).toEqual(
+      new Array(3).fill(false),
+    );
   });
 
   it("gives every unit the utterance's seed and a number of its own", async () => {

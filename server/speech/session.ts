@@ -265,12 +265,12 @@ export class Session implements SpeechSession {
     this.events.push(unitEnded(part, this.#generation, { cancelled: false, error }));
   }
 
-  #sendAudio(part: Part, { pcm, frames }: Piece): void {
+  #sendAudio(part: Part, piece: Piece): void {
     this.#announce(part);
-    const event = audioReady(part, pcm, this.#generation);
+    const event = audioReady(part, piece, this.#generation);
     part.audioMs += audioMs(event);
     part.utterance.audioMs += audioMs(event);
-    this.events.push(event, frames);
+    this.events.push(event, piece.frames);
   }
 
   #announce(part: Part): void {

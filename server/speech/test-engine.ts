@@ -4,6 +4,7 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { convertChannels } from "../audio/convert.ts";
+import { toPcm16 } from "../audio/pcm.ts";
 import { NO_STATS } from "../engine/delivery.ts";
 import { Engine } from "../engine/engine.ts";
 import { EngineError } from "../engine/errors.ts";
@@ -49,6 +50,8 @@ export class ToneEngine implements NativeEngine {
   live = 0;
   mostLive = 0;
   isClosed = false;
+  /** How it writes the integers that it is asked for; a test may make them recognisable. */
+  integers: (pcm: Float32Array) => Uint8Array = toPcm16;
 
   generate(options: GenerateOptions, onEvent: EventListener): number {
     if (this.isClosed) throw new EngineError("closed", "The engine was closed.");
@@ -127,7 +130,8 @@ export class ToneEngine implements NativeEngine {
       const firstFrame = generation.made++;
       const stereo = tone(options, firstFrame);
       const pcm = options.channels === 1 ? convertChannels(stereo, 2, 1) : stereo;
-      onEvent({ kind: "chunk", frames: 1, firstFrame, pcm });
+      const integers = options.pcm16 === true ? { pcm16: this.integers(pcm) } : {};
+      onEvent({ kind: "chunk", frames: 1, firstFrame, pcm, ...integers });
     }
     this.live -= 1;
     const reason = !isWanted() ? "cancelled" : frames === cap ? "length" : "stop";

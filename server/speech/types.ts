@@ -85,6 +85,8 @@ export interface AudioReady {
   readonly generation: number;
   /** Interleaved, never empty; not clipped. */
   readonly pcm: Float32Array;
+  /** The same samples as `toPcm16` gives them, where the engine's audio left the session as it came. */
+  readonly pcm16?: Uint8Array | undefined;
   readonly sampleRate: number;
   readonly channels: number;
   /** Position of the first sample in the utterance's audio. */

@@ -4,16 +4,31 @@
  * on the door, and a unit is complete when its last frame is.
  */
 import { createConverter, type PcmStage } from "../audio/convert.ts";
-import { concatSamples } from "../audio/pcm.ts";
+import { concatBytes, concatSamples } from "../audio/pcm.ts";
 import { createTimeStretch } from "../audio/speed.ts";
+import type { AudioChunk } from "../engine/types.ts";
 import type { AudioFormat } from "../models/types.ts";
-import type { SpeechSettings } from "./types.ts";
+import type { AudioReady, SpeechSettings } from "./types.ts";
 
 export type OutputShape = Pick<SpeechSettings, "speed" | "sampleRate" | "channels">;
 
 /** What the engine is asked to make: one channel out of two is mixed there, where it costs least. */
 export function madeFor(native: AudioFormat, { channels }: OutputShape) {
   return { ...native, channels: Math.min(native.channels, channels) as 1 | 2 };
+}
+
+/** Whether samples are given on as they are made, but for silence in front. */
+export function leavesSamples(made: ReturnType<typeof madeFor>, target: OutputShape): boolean {
+  return (
+    target.speed === 1 && target.sampleRate === made.sampleRate && target.channels === made.channels
+  );
+}
+
+/** Chunks as one; integers only where each of them has some. */
+export function joined(chunks: readonly AudioChunk[]): Pick<AudioReady, "pcm" | "pcm16"> {
+  const pcm = concatSamples(chunks.map((chunk) => chunk.pcm));
+  const integers = chunks.flatMap((chunk) => chunk.pcm16 ?? []);
+  return { pcm, pcm16: integers.length === chunks.length ? concatBytes(integers) : undefined };
 }
 
 export class UnitAudio implements PcmStage {
@@ -45,6 +60,7 @@ export class UnitAudio implements PcmStage {
     if (exact > 0) this.#exactSilence = new Float32Array(exact);
   }
 
+  /** Gives `pcm` itself where nothing was changed. */
   push(pcm: Float32Array): Float32Array {
     const whole = this.#silence === undefined ? pcm : concatSamples([this.#silence, pcm]);
     this.#silence = undefined;

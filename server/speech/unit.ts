@@ -5,7 +5,7 @@
 
 import { concatSamples } from "../audio/pcm.ts";
 import type { EngineStream } from "../engine/stream.ts";
-import type { Finished, GenerateOptions } from "../engine/types.ts";
+import type { AudioChunk, Finished, GenerateOptions } from "../engine/types.ts";
 import type { Model } from "../models/types.ts";
 import type { Claim, Listener, Ticket } from "./admission.ts";
 import type { ChunkPlanner } from "./chunking/policy.ts";
@@ -13,7 +13,7 @@ import { parkWhilePaused } from "./parking.ts";
 import type { FedSegment } from "./text-feed.ts";
 import type { Turns } from "./turns.ts";
 import type { FirstAudioTiming, SpeechSettings } from "./types.ts";
-import { madeFor, UnitAudio } from "./unit-audio.ts";
+import { joined, leavesSamples, madeFor, UnitAudio } from "./unit-audio.ts";
 
 /** What a unit needs of the house. */
 export interface Studio {
@@ -56,6 +56,8 @@ export interface UnitRequest {
 export interface Piece {
   /** May be empty while a filter fills up. */
   readonly pcm: Float32Array;
+  /** The same samples as 16-bit integers, where they are still the engine's. */
+  readonly pcm16?: Uint8Array | undefined;
   readonly frames: number;
 }
 
@@ -77,7 +79,7 @@ export class Unit {
   #ticket: Ticket | undefined;
   #stream: EngineStream | undefined;
   #audio: UnitAudio | undefined;
-  #pending: Float32Array[] = [];
+  #pending: AudioChunk[] = [];
   #framesRead = 0;
   #framesGiven = 0;
   #finished: Finished | undefined;
@@ -165,7 +167,7 @@ export class Unit {
       }
       this.#ceased ??= this.#studio.begun();
       this.#framesRead += chunk.frames;
-      this.#pending.push(chunk.pcm);
+      this.#pending.push(chunk);
       const now = this.#studio.now() / 1000;
       const isDue = this.#planner.take(this.#framesRead, false, now) !== undefined;
       const isDry = !isDue && this.request.listener.aheadMs() < DRY_MS;
@@ -199,6 +201,7 @@ export class Unit {
       textRows: plan.textRows,
       maxFrames: plan.maxFrames,
       channels: made.channels,
+      pcm16: leavesSamples(made, settings),
       leadMs: Math.min(leadMs, NOBODY_WAITS_MS),
       reserveMs: (this.#planner.mostHeldFrames * 1000) / model.audio.framesPerSecond,
       sampling: {
@@ -226,18 +229,19 @@ export class Unit {
 
   #last(): Piece | undefined {
     this.#isEnded = true;
-    const { pcm, frames } = this.#piece();
+    const piece = this.#piece();
     const tail = this.#framesRead > 0 ? this.#audio?.end() : undefined;
-    const whole = tail === undefined ? pcm : concatSamples([pcm, tail]);
-    return whole.length > 0 ? { pcm: whole, frames } : undefined;
+    if (tail === undefined || tail.length === 0) return piece.pcm.length > 0 ? piece : undefined;
+    return { pcm: concatSamples([piece.pcm, tail]), frames: piece.frames };
   }
 
   /** Everything that is pending, as one chunk. */
   #piece(): Piece {
     const frames = this.#framesRead - this.#framesGiven;
-    const pcm = concatSamples(this.#pending);
+    const made = joined(this.#pending);
     this.#pending = [];
     this.#framesGiven = this.#framesRead;
-    return { pcm: frames > 0 ? (this.#audio?.push(pcm) ?? pcm) : pcm, frames };
+    const pcm = frames > 0 ? (this.#audio?.push(made.pcm) ?? made.pcm) : made.pcm;
+    return { pcm, pcm16: pcm === made.pcm ? made.pcm16 : undefined, frames };
   }
 }

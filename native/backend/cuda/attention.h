@@ -180,7 +180,7 @@ class PartOfTile<bf16, HD, H, kAhead> {
     page_ = chunk_ <= to_ / kPageRows ? pages_[rows.place(chunk_)] : nullptr;
   }
 
-  __device__ void run(const Rows& rows, const CacheLayout& layout, int layer, int head, int row0, int, const float* q, int ldq, int, float*, int lane) {
+  __device__ void run(const Rows& rows, const CacheLayout& layout, int layer, int head, int, int, const float* q, int ldq, int, float*, int lane) {
     const int g = lane / 4, t = lane % 4;
     uint32_t query[kBlocks][2][4] = {};
 #pragma unroll

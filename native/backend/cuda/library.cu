@@ -7,6 +7,12 @@
 
 #ifndef SONANT_CUDA_EMULATION
 
+namespace {
+
+__global__ void trap_kernel() { asm volatile("trap;"); }
+
+}  // namespace
+
 extern "C" {
 
 __attribute__((visibility("default"))) int sonant_cuda_version() { return sonant::kCudaLibraryVersion; }
@@ -22,6 +28,13 @@ __attribute__((visibility("default"))) sonant::Backend* sonant_cuda_create(const
   if (driver / 1000 < runtime / 1000)
     throw sonant::Error("unsupported", "The NVIDIA driver is too old: it supports CUDA " + name(driver) + " and this build needs " + name(runtime) + ".");
   return sonant::cuda::create_backend(options).release();
+}
+
+// What a kernel's fault leaves behind: every later call of this process fails until the device is begun anew.
+__attribute__((visibility("default"))) void sonant_cuda_break(int gpu) {
+  cudaSetDevice(gpu);
+  trap_kernel<<<1, 1>>>();
+  cudaDeviceSynchronize();
 }
 }
 
