@@ -32,6 +32,9 @@ const USAGE =
 /** Signals that come this close to each other were sent once, by a terminal and by a wrapper. */
 const SAME_SIGNAL_MS = 500;
 
+/** Exit status that asks whoever watches over this process to start it again; `npm start` does (scripts/start.mjs). */
+const START_AGAIN = 75;
+
 /** An obstacle that one sentence explains. */
 class StartError extends Error {}
 
@@ -140,9 +143,11 @@ interface VoiceParts {
 async function build(config: Config, ui: boolean, log: Logger) {
   const metrics = new Metrics();
   const cluster = await openCluster(config, log);
+  const deviceLost = new AbortController();
   const models: HouseModels = new HouseModels(config, {
     metrics,
     loadEngine: loadEngines,
+    onDeviceLost: () => deviceLost.abort(),
     openVoices: voiceOpener(config, await voiceStore(config, log), {
       reserved: () => models.all.flatMap(({ model }) => [...(model?.presets.keys() ?? [])]),
       shared: await sharedPrompts(cluster),
@@ -164,7 +169,17 @@ async function build(config: Config, ui: boolean, log: Logger) {
   };
   const http = createHttpServer(deps);
   const realtime = attachRealtime(http.server, deps);
-  return { config, metrics, models, http, realtime, pages, cluster, log };
+  return {
+    config,
+    metrics,
+    models,
+    http,
+    realtime,
+    pages,
+    cluster,
+    deviceLost: deviceLost.signal,
+    log,
+  };
 }
 
 type House = Awaited<ReturnType<typeof build>>;
@@ -234,6 +249,13 @@ function obeySignals(house: House): void {
   process.on("SIGINT", obey).on("SIGTERM", obey);
 }
 
+/** A GPU that has met a fault is given to new processes only, so this one makes room for its successor. */
+async function makeWay(house: House): Promise<void> {
+  house.log.fatal("The GPU is lost to this process; it ends, so that another one may be started.");
+  await shutDown(house);
+  process.exit(START_AGAIN);
+}
+
 function fail(log: Logger, error: unknown): never {
   log.fatal({ err: error }, "failed");
   process.exit(1);
@@ -269,6 +291,9 @@ async function main() {
 
   const house = await build(config, ui, log);
   obeySignals(house);
+  house.deviceLost.addEventListener("abort", () => {
+    makeWay(house).catch((error: unknown) => fail(log, error));
+  });
   const url = await listen(house);
   try {
     await house.models.start();

@@ -1,7 +1,11 @@
 /** Real-time factor as a dial: the left end is instant, the mark in the middle is real time. */
 "use client";
+import { useLimits } from "../api/limits.ts";
 import { fill } from "../i18n/format.ts";
 import { useStrings } from "../i18n/provider.tsx";
+
+/** Milliseconds of sound in a frame, until the server has said. */
+const USUAL_FRAME_MS = 80;
 
 /** Factors run over the dial by their logarithm, from a hundredth to a hundred: 1 is in the middle. */
 function angleOf(rtf: number): number {
@@ -11,6 +15,7 @@ function angleOf(rtf: number): number {
 
 export function RtfDial({ rtf }: { readonly rtf: number | undefined }) {
   const words = useStrings("playground").gauges;
+  const frameMs = useLimits()?.frame_ms ?? USUAL_FRAME_MS;
   if (rtf === undefined || rtf <= 0) return <p className="text-sm text-muted">{words.none}</p>;
   const isFast = rtf < 1;
   const times = 1 / rtf;
@@ -50,7 +55,7 @@ export function RtfDial({ rtf }: { readonly rtf: number | undefined }) {
             : words.slower}
         </p>
         <p className="figures text-xs text-muted">
-          {fill(words.frames, { n: (12.5 / rtf).toFixed(0) })}
+          {fill(words.frames, { n: (1000 / frameMs / rtf).toFixed(0) })}
         </p>
       </div>
     </div>

@@ -1,6 +1,7 @@
 /** The live figures, each with its curve of the last minutes, and all curves again as a table. */
 "use client";
 import type { StatusTick } from "../../server/protocol/playground.ts";
+import { useLimits } from "../api/limits.ts";
 import { fill } from "../i18n/format.ts";
 import { useStrings } from "../i18n/provider.tsx";
 import { useServer } from "../store/server.ts";
@@ -13,7 +14,7 @@ export function GaugeCards({ isReachable }: { readonly isReachable: boolean }) {
   const words = useStrings("status");
   const { units } = useStrings("common");
   const history = useServer((server) => server.history);
-  const gauges = gaugesFor(words, units);
+  const gauges = gaugesFor(words, units, useLimits()?.frame_ms);
   const tick = history.at(-1);
   return (
     <section aria-labelledby="live" className="grid gap-3" data-testid="live-figures">

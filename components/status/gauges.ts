@@ -19,16 +19,23 @@ export interface Gauge {
   readonly note?: (tick: StatusTick) => string | undefined;
 }
 
-/** One frame of sound, in seconds. */
-const FRAME_S = 0.08;
+/** Milliseconds of sound in a frame, until the server has said. */
+const USUAL_FRAME_MS = 80;
 const MEGABYTE = 1e6;
 
 const share = (part: number, whole: number) => (whole === 0 ? undefined : (100 * part) / whole);
 /** Figures over no requests are 0 on the wire, and say nothing. */
 const measured = (value: number) => (value > 0 ? value : undefined);
 
-/** @param units words of units, in the reader's language */
-export function gaugesFor(words: Words, units: Strings["common"]["units"]): readonly Gauge[] {
+/**
+ * @param units words of units, in the reader's language
+ * @param frameMs sound in a frame
+ */
+export function gaugesFor(
+  words: Words,
+  units: Strings["common"]["units"],
+  frameMs = USUAL_FRAME_MS,
+): readonly Gauge[] {
   const { gauges } = words;
   const ms = (value: number) =>
     fill(units.ms, { n: value < 10 ? value.toFixed(1) : Math.round(value) });
@@ -78,7 +85,7 @@ export function gaugesFor(words: Words, units: Strings["common"]["units"]): read
       figure: (tick) => tick.frames_per_second,
       format: plain,
       note: ({ frames_per_second }) =>
-        fill(gauges.framesNote, { n: plain(frames_per_second * FRAME_S) }),
+        fill(gauges.framesNote, { n: plain((frames_per_second * frameMs) / 1000) }),
     },
     {
       id: "continuity",
@@ -95,7 +102,7 @@ export function gaugesFor(words: Words, units: Strings["common"]["units"]): read
       id: "load",
       name: gauges.load,
       about: gauges.loadAbout,
-      figure: ({ active, tick_ms }) => (active === 0 ? undefined : share(tick_ms, FRAME_S * 1000)),
+      figure: ({ active, tick_ms }) => (active === 0 ? undefined : share(tick_ms, frameMs)),
       format: percent,
       note: ({ active, lead_ms_min, yields }) =>
         active === 0

@@ -7,6 +7,7 @@
 
 #include "bench/prompt.h"
 #include "engine/engine.h"
+#include "model/error.h"
 
 namespace sonant {
 namespace {
@@ -102,8 +103,12 @@ std::vector<RecoveryCheck> check_recovery(const std::function<std::unique_ptr<Ba
     listeners.wait(true);
     checks.push_back({"requests under way end with an error", listeners.all_failed(), listeners.errors()});
   }
-  const auto after = speak(open());
-  checks.push_back({"an engine loaded afterwards speaks the same", before == after, std::to_string(after.size()) + " requests"});
+  try {
+    const auto after = speak(open());
+    checks.push_back({"an engine loaded afterwards speaks the same", before == after, std::to_string(after.size()) + " requests"});
+  } catch (const Error& error) {
+    checks.push_back({"an engine loaded afterwards is refused with a sentence", true, error.what()});
+  }
   return checks;
 }
 

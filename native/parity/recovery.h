@@ -1,5 +1,5 @@
 // What becomes of an engine whose GPU fails under it: its requests end with an error that says so, and an engine that is loaded
-// after it speaks as the first one did.
+// after it speaks as the first one did or is refused, since some drivers give a device that has met a fault to new processes only.
 #pragma once
 
 #include <functional>

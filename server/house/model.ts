@@ -26,6 +26,8 @@ export interface HouseParts {
   loadEngine(config: Config): Promise<HostedEngine>;
   /** Opens the voices of a model, over the store that all models share. */
   openVoices(model: Model, codec: ReferenceCodec): Promise<VoiceLibrary>;
+  /** A GPU is lost to this process: only a new one may have it back. */
+  readonly onDeviceLost?: (() => void) | undefined;
   log(level: "info" | "warn" | "error", sentence: string): void;
 }
 
@@ -163,6 +165,7 @@ export class HouseModel implements ServedModel {
       model: this.#model as Model,
       config,
       loadEngine: () => this.#parts.loadEngine(config),
+      onDeviceLost: this.#parts.onDeviceLost,
       ...(this.#metrics === undefined ? {} : { metrics: this.#metrics }),
       log: (level, sentence) => this.#parts.log(level, `${this.id}: ${sentence}`),
     });

@@ -131,7 +131,7 @@ export interface StatusTick {
   readonly lead_ms_min: number;
   /** Frames put off by streams that were ahead, since the engine was loaded. */
   readonly yields: number;
-  /** What a tick of the engine takes with as many streams as there are now; a frame is 80 ms of sound. */
+  /** What a tick of the engine takes with as many streams as there are now. */
   readonly tick_ms: number;
   /** Totals since the engine was loaded. */
   readonly voice_cache_hits: number;

@@ -20,6 +20,8 @@ export interface HostOptions {
   readonly crowd: (limits: EngineLimits) => number;
   /** An engine has been loaded and warmed, or is gone. */
   onChange(isReady: boolean): void;
+  /** A GPU has failed, and this process gets no engine on it any more: a new process may. */
+  readonly onDeviceLost?: (() => void) | undefined;
   /** Milliseconds that a frame of the warm-up took. */
   onFrameMs(ms: number): void;
   log(level: "info" | "warn" | "error", message: string): void;
@@ -102,19 +104,31 @@ export class EngineHost {
     if (isAlive || this.#stage === "closed") return;
     this.#options.log("error", `The engine is dead and is being replaced: ${error.message}`);
     const dead = this.#engine;
+    const hadGpu = this.#device === "cuda";
     this.#engine = undefined;
     this.#setStage("loading", "The engine failed and is being restarted.");
     await dead?.close().catch(() => {});
     for (let delay = FIRST_RETRY_MS; this.#isOpen(); delay = Math.min(2 * delay, LAST_RETRY_MS)) {
       try {
-        return await this.#loadAndWarm();
+        await this.#loadAndWarm();
+        if (hadGpu && this.#device !== "cuda") this.#loseDevice();
+        return;
       } catch (failure) {
         if (!this.#isOpen()) return;
         this.#setStage("failed", messageOf(failure));
         this.#options.log("error", `The engine could not be restarted: ${messageOf(failure)}`);
+        if (hadGpu) this.#loseDevice();
         await this.#pause(delay);
       }
     }
+  }
+
+  get #device(): string | undefined {
+    return this.#engine?.info.device;
+  }
+
+  #loseDevice(): void {
+    if (this.#isOpen()) this.#options.onDeviceLost?.();
   }
 
   #isOpen(): boolean {

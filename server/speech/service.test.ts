@@ -245,6 +245,32 @@ describe("life", () => {
     expect(service.state).toEqual({ stage: "ready" });
   });
 
+  it.each(["refused", "cpu", "cuda"])(
+    "tells when a GPU that failed is %s afterwards",
+    async (next) => {
+      let loads = 0;
+      let isLost = false;
+      const loadEngine = async () => {
+        loads += 1;
+        if (loads === 2 && next === "refused") throw new EngineError("engine_failed", "No GPU.");
+        const device = loads === 1 ? "cuda" : next === "refused" ? "cuda" : next;
+        const native = new ToneEngine();
+        const info = native.info();
+        native.info = () => ({ ...info, device });
+        const failure = new EngineError("engine_failed", "The GPU failed.");
+        if (loads === 1) native.fate = (i) => (i > 0 ? { failAt: 0, failure } : {});
+        return toneEngine(native);
+      };
+      const onDeviceLost = () => {
+        isLost = true;
+      };
+      house = await openHouse({ loadEngine, onDeviceLost });
+      await speak(house, ["One is here."]);
+      await vi.waitUntil(() => house.service.state.stage === "ready" && loads > 1);
+      expect(isLost).toBe(next !== "cuda");
+    },
+  );
+
   it("goes on with an engine that failed once", async () => {
     house = await openHouse();
     house.native.fate = (i) => (i === 0 ? { failAt: 1 } : {});

@@ -40,6 +40,8 @@ export interface ServiceOptions {
   readonly config: SpeechConfig;
   /** Loads an engine for the model; called again when one has died. */
   loadEngine(): Promise<HostedEngine>;
+  /** A GPU is lost to this process (see HostOptions). */
+  readonly onDeviceLost?: (() => void) | undefined;
   readonly metrics?: SpeechMetrics;
   /** Milliseconds on a clock that does not jump. */
   readonly now?: () => number;
@@ -100,6 +102,7 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
       warmUps: () => this.#warmUps(),
       crowd: (limits) => (this.#share > 0 ? Math.min(this.#slots(limits), MOST_IN_CROWD) : 1),
       onChange: (isReady) => (isReady ? this.#open() : this.#admission.pause()),
+      onDeviceLost: options.onDeviceLost,
       onFrameMs: (ms) => this.#estimate.noteFrame(ms),
       log: options.log ?? (() => {}),
     });

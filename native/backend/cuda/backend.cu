@@ -19,11 +19,13 @@ std::string select_device([[maybe_unused]] int index) {
   check(cudaGetDeviceCount(&count), "looking for devices");
   if (index < 0 || index >= count)
     throw Error("unsupported", "There is no GPU " + std::to_string(index) + "; this machine has " + std::to_string(count) + ", counted from 0.");
-  // A fault leaves nothing usable of a device to this process, not even after the engine that met it is gone.
+  // A fault leaves nothing usable of a device to this process, not even after the engine that met it is gone. A reset may help;
+  // after a kernel's trap, driver 580 gives the device to no other than a new process.
   if (cudaSetDevice(index) != cudaSuccess || cudaFree(nullptr) != cudaSuccess) {
     cudaGetLastError();
-    check(cudaDeviceReset(), "starting anew after a fault");
-    check(cudaSetDevice(index), "selecting a device");
+    cudaDeviceReset();
+    if (const cudaError_t error = cudaSetDevice(index); error != cudaSuccess)
+      throw Error("engine_failed", "The GPU gives this process nothing any more, which a new one may mend (" + std::string(cudaGetErrorString(error)) + ").");
   }
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, index), "asking for its properties");
