@@ -20,8 +20,7 @@ struct Few {
   __device__ static uint32_t key_of(unsigned long long entry) { return static_cast<uint32_t>(entry >> 32); }
   __device__ static int id_of(unsigned long long entry) { return static_cast<int>(~static_cast<uint32_t>(entry)); }
 
-  // Before keys are noted; a barrier of the caller's, or a wait for the kernel before, need not lie between: each
-  // warp's own first lanes are cleared by all.
+  // Once, before keys are noted.
   __device__ void clear() {
     if (threadIdx.x < kWarp) group[threadIdx.x] = 0;
     if (threadIdx.x == 0) count = 0;
