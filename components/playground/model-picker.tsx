@@ -1,18 +1,16 @@
 /** Which model speaks, where the server has several: a choice, how that model is doing, and what can be done about it. */
 "use client";
-import { useEffect, useState } from "react";
-import { client } from "../api/client.ts";
-import { type Trouble, troubleOf } from "../api/trouble.ts";
+import { useEffect } from "react";
 import { fill } from "../i18n/format.ts";
 import { useLocale, useStrings } from "../i18n/provider.tsx";
 import {
-  loadModels,
   type ModelStatus,
   type PlayModel,
   useChosenModel,
   useHasModels,
   useModelStatus,
 } from "../store/models.ts";
+import { isOff, useModelChange } from "../store/use-model-change.ts";
 import { Button } from "../ui/button.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { languageName } from "../voices/languages.ts";
@@ -63,41 +61,24 @@ interface StateProps {
 /** In one line that is read out when it changes, with the one thing that can be done. */
 function State({ model, status: { stage, reason } }: StateProps) {
   const words = useStrings("playground").models;
-  const [isAsked, setAsked] = useState(false);
-  const [trouble, setTrouble] = useState<Trouble>();
+  const { isAsked, trouble, load, dismiss } = useModelChange(model);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was said of one state or model is not said of the next
-  useEffect(() => setTrouble(undefined), [model.id, stage]);
-
-  const load = async () => {
-    setAsked(true);
-    setTrouble(undefined);
-    try {
-      await client().loadModel(model.id);
-      await loadModels();
-    } catch (error) {
-      setTrouble(troubleOf(error));
-    } finally {
-      setAsked(false);
-    }
-  };
-  const isOff = stage === "unloaded" || stage === "failed";
+  useEffect(dismiss, [model.id, stage]);
   return (
     <>
       <div className="flex min-h-7 flex-wrap items-center justify-between gap-2">
         <p role="status" className={stage === "failed" ? "text-xs text-bad" : "text-xs text-muted"}>
           {stage === "failed" && reason !== undefined
             ? fill(words.failedFor, { reason })
-            : words.about[isAsked && isOff ? "loading" : stage]}
+            : words.about[isAsked && isOff(stage) ? "loading" : stage]}
         </p>
-        {isOff && (
+        {isOff(stage) && (
           <Button size="small" disabled={isAsked} onClick={() => void load()}>
             {stage === "failed" ? words.tryAgain : words.loadNow}
           </Button>
         )}
       </div>
-      {trouble && stage !== "failed" && (
-        <Problem trouble={trouble} onDismiss={() => setTrouble(undefined)} />
-      )}
+      {trouble && stage !== "failed" && <Problem trouble={trouble} onDismiss={dismiss} />}
     </>
   );
 }

@@ -1,19 +1,16 @@
 /** One block for each model, where the server has several: its state, who it speaks to, what it takes, and its engine. */
 "use client";
-import { useState } from "react";
 import type { ModelReading } from "../../server/protocol/playground.ts";
-import { client } from "../api/client.ts";
-import { type Trouble, troubleOf } from "../api/trouble.ts";
 import { fill } from "../i18n/format.ts";
 import { useStrings } from "../i18n/provider.tsx";
 import {
-  loadModels,
   type ModelStatus,
   type PlayModel,
   useHasModels,
   useModelStatus,
   useModels,
 } from "../store/models.ts";
+import { isOff, useModelChange } from "../store/use-model-change.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
 import { Problem } from "../ui/problem.tsx";
@@ -95,34 +92,20 @@ interface ChangeProps {
 /** Loads it or frees its memory; what it speaks comes to its end first. */
 function Change({ model, stage }: ChangeProps) {
   const words = useStrings("status").models;
-  const [isAsked, setAsked] = useState(false);
-  const [trouble, setTrouble] = useState<Trouble>();
-  const isOff = stage === "unloaded" || stage === "failed";
-  const change = async () => {
-    setAsked(true);
-    setTrouble(undefined);
-    try {
-      if (isOff) await client().loadModel(model.id);
-      else await client().unloadModel(model.id);
-      await loadModels();
-    } catch (error) {
-      setTrouble(troubleOf(error));
-    } finally {
-      setAsked(false);
-    }
-  };
+  const { isAsked, trouble, load, unload, dismiss } = useModelChange(model);
+  const off = isOff(stage);
   return (
     <>
       <Button
         size="small"
-        disabled={isAsked || !(isOff || stage === "ready")}
-        aria-label={fill(isOff ? words.loadModel : words.unloadModel, { model: model.name })}
-        onClick={() => void change()}
+        disabled={isAsked || !(off || stage === "ready")}
+        aria-label={fill(off ? words.loadModel : words.unloadModel, { model: model.name })}
+        onClick={() => void (off ? load() : unload())}
         className="justify-self-start"
       >
-        {isOff ? words.load : words.unload}
+        {off ? words.load : words.unload}
       </Button>
-      {trouble && <Problem trouble={trouble} onDismiss={() => setTrouble(undefined)} />}
+      {trouble && <Problem trouble={trouble} onDismiss={dismiss} />}
     </>
   );
 }

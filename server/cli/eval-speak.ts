@@ -1,5 +1,6 @@
 /** Speaks the test sentences of `npm run eval`, as many side by side as the engine takes, and has them recognised. */
 import { readFile } from "node:fs/promises";
+import { concatSamples } from "../audio/pcm.ts";
 import { type Engine, resample } from "../engine/engine.ts";
 import type { Model, VoicePrompt } from "../models/types.ts";
 import { synthesise } from "../speech/synthesise.ts";
@@ -40,12 +41,7 @@ export async function record(
   const speech = synthesise(engine, model, { ...request, language: LANGUAGE });
   const chunks: Float32Array[] = [];
   for await (const { pcm } of speech) chunks.push(pcm);
-  const pcm = new Float32Array(chunks.reduce((n, chunk) => n + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    pcm.set(chunk, at);
-    at += chunk.length;
-  }
+  const pcm = concatSamples(chunks);
   return {
     spoken: spokenForm(request.text),
     pcm,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { measureActivity } from "../audio/activity.ts";
 import { babble, noise, sine } from "../audio/test-audio.ts";
 import { likenessOf, placeOf, semitones } from "./eval-voice-likeness.ts";
 import { LINES_HZ, linePowers, linesBelow, measureLines, sumLines } from "./eval-voice-lines.ts";
@@ -77,9 +78,9 @@ describe("sound", () => {
       tone,
       silence(2),
     );
-    expect(longestSilence(recording, 48_000)).toBeCloseTo(0.5, 1);
-    expect(longestSilence(tone, 48_000)).toBe(0);
-    expect(longestSilence(silence(1), 48_000)).toBe(0);
+    expect(longestSilence(measureActivity(recording, 48_000), 48_000)).toBeCloseTo(0.5, 1);
+    expect(longestSilence(measureActivity(tone, 48_000), 48_000)).toBe(0);
+    expect(longestSilence(measureActivity(silence(1), 48_000), 48_000)).toBe(0);
   });
 
   it("counts what is too long, too short or falls silent, and the level of what sounds", () => {

@@ -1,5 +1,5 @@
 /** What `npm run eval -- voice` measures on the sound of one recording, and how that adds up. Pure. */
-import { measureActivity } from "../audio/activity.ts";
+import { type Activity, measureActivity } from "../audio/activity.ts";
 import type { Recording } from "./eval-figures.ts";
 import { type Lines, sumLines } from "./eval-voice-lines.ts";
 
@@ -24,9 +24,8 @@ export interface Sound {
   readonly lines: Lines;
 }
 
-/** Seconds of the longest stretch without sound between the first sound and the last; `mono` [n]. */
-export function longestSilence(mono: Float32Array, sampleRate: number): number {
-  const { active, step } = measureActivity(mono, sampleRate);
+/** Seconds of the longest stretch without sound between the first sound and the last. */
+export function longestSilence({ active, step }: Activity, sampleRate: number): number {
   let longest = 0;
   let last = -1;
   for (const [i, isActive] of active.entries()) {
@@ -45,8 +44,9 @@ export function measureSound(
   lines: Lines,
 ): Sound {
   const pace = seconds / spoken.length;
-  const silence = longestSilence(mono, sampleRate);
-  const level = measureActivity(mono, sampleRate).soundDb;
+  const activity = measureActivity(mono, sampleRate);
+  const silence = longestSilence(activity, sampleRate);
+  const level = activity.soundDb;
   return {
     recordings: 1,
     seconds,

@@ -45,6 +45,24 @@ async function value(name: string, ...labels: string[]): Promise<number | undefi
   return line === undefined ? undefined : Number(line.split(" ").pop());
 }
 
+const READING: EngineReading = {
+  frames: 9,
+  leadMsMin: 250,
+  underruns: 2,
+  yields: 7,
+  tickFixedMs: 4,
+  tickSequenceMs: 8,
+  tickPromptMs: 1,
+  cancelMsP50: 4,
+  cancelMsP99: 12,
+  cancelMsMax: 30,
+  voiceCacheHits: 3,
+  voiceCacheMisses: 1,
+  weightBytes: 10,
+  sequenceBytes: 20,
+  voiceCacheBytes: 30,
+};
+
 describe("a stream", () => {
   it("moves both families by the same amounts", async () => {
     const request = model.requestStarted(STREAM);
@@ -233,23 +251,6 @@ describe("what a status page shows", () => {
 });
 
 describe("several models", () => {
-  const READING: EngineReading = {
-    frames: 9,
-    leadMsMin: 250,
-    underruns: 2,
-    yields: 7,
-    tickFixedMs: 4,
-    tickSequenceMs: 8,
-    tickPromptMs: 1,
-    cancelMsP50: 4,
-    cancelMsP99: 12,
-    cancelMsMax: 30,
-    voiceCacheHits: 3,
-    voiceCacheMisses: 1,
-    weightBytes: 10,
-    sequenceBytes: 20,
-    voiceCacheBytes: 30,
-  };
   const OTHER = 'model_name="other"';
 
   it("have a series each, and those of an engine that is gone are gone", async () => {
@@ -318,23 +319,7 @@ describe("the server's own metrics", () => {
     metrics.referenceLookedUp("hit");
     model.transferred({ bytes: 7680, sendSeconds: 0, receiveSeconds: 0, inFlightSeconds: 0.001 });
     let hits = 3;
-    model.watchEngine(() => ({
-      frames: 9,
-      leadMsMin: 250,
-      underruns: 2,
-      yields: 7,
-      tickFixedMs: 4,
-      tickSequenceMs: 8,
-      tickPromptMs: 1,
-      cancelMsP50: 4,
-      cancelMsP99: 12,
-      cancelMsMax: 30,
-      voiceCacheHits: hits,
-      voiceCacheMisses: 1,
-      weightBytes: 10,
-      sequenceBytes: 20,
-      voiceCacheBytes: 30,
-    }));
+    model.watchEngine(() => ({ ...READING, voiceCacheHits: hits }));
     expect(await value("tts_voice_cache_total", 'result="hit"')).toBe(3);
     hits = 5;
     expect(await value("tts_voice_cache_total", 'result="hit"')).toBe(5);

@@ -279,7 +279,7 @@ class PartOfTile<bf16, HD, H, kAhead> {
     const int g = lane / 4, t = lane % 4;
 #pragma unroll
     for (int h = 0; h < H; h++) {
-      const int row = g + 8 * h;
+      const int row = g + kHalfTile * h;
       if (row >= count) continue;
 #pragma unroll
       for (int d = 0; d < kDimTiles; d++) store_pair(parts.sum(part, row) + d * 8 + 2 * t, sum_[d][2 * h], sum_[d][2 * h + 1]);

@@ -99,9 +99,16 @@ struct Fragment {
   uint4 half[2];
 };
 
+constexpr int kFragments = 2 * kWarp;  // of 16 bytes, a block of weights
+
+// Where a lane's first 16 bytes of a block lie; the others lie kWarp further on.
+__device__ inline const uint4* weights_of(const PackedMatrix& w, int tile, int block, int lane) {
+  return static_cast<const uint4*>(w.data) + (static_cast<size_t>(tile) * w.blocks() + block) * kFragments + lane;
+}
+
 __device__ inline Fragment load_weights(const PackedMatrix& w, int tile, int block, int lane) {
-  const auto* at = static_cast<const uint4*>(w.data) + (static_cast<size_t>(tile) * w.blocks() + block) * 2 * kWarp;
-  return {{at[lane], at[kWarp + lane]}};
+  const uint4* at = weights_of(w, tile, block, lane);
+  return {{at[0], at[kWarp]}};
 }
 
 __device__ inline void multiply_block(float (&sum)[4], const Fragment& w, uint4 x) {
@@ -231,7 +238,6 @@ __host__ __device__ inline int late_blocks(const PackedMatrix& w) {
   const int most = (w.blocks() + kSegments - 1) / kSegments;
   return most > kBatch<N> ? most - kBatch<N> : 0;
 }
-constexpr int kFragments = 2 * kWarp;  // of 16 bytes, a block of weights
 
 // Shared memory of a block.
 template <int N, class In>
@@ -255,7 +261,7 @@ __global__ void __launch_bounds__(kSegments* kWarp, N == 1 ? 2 : 1) split_produc
   auto* late = reinterpret_cast<uint4*>(partial + kSegments * N * 4 * kWarp) + warp * late_blocks<N>(w) * kFragments + lane;
 #pragma unroll 1
   for (int i = begin + kBatch<N>; i < end; i++) {
-    const auto* at = static_cast<const uint4*>(w.data) + (static_cast<size_t>(tile) * w.blocks() + i) * kFragments + lane;
+    const uint4* at = weights_of(w, tile, i, lane);
     uint4* to = late + (i - begin - kBatch<N>) * kFragments;
     copy16(to, at), copy16(to + kWarp, at + kWarp);
   }
