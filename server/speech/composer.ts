@@ -7,6 +7,7 @@ import type { Listener } from "./admission.ts";
 import type { Part } from "./session-events.ts";
 import type { Signal } from "./signal.ts";
 import type { FedSegment } from "./text-feed.ts";
+import { TEXT_PATIENCE_MS, TEXT_PIECES } from "./turns.ts";
 import { type Studio, Unit } from "./unit.ts";
 import type { Utterance } from "./utterance.ts";
 
@@ -120,9 +121,13 @@ export class Composer {
 
   /** Makes the next segment, or the end of an utterance, ready. False if that takes more text. */
   async #prepare(): Promise<boolean> {
-    await this.#context.studio.textTurns.take(this.#context.aheadMs());
-    const utterance = this.#context.utterances().find(({ isCut, isOver }) => !isCut && !isOver);
+    const { studio, aheadMs } = this.#context;
+    const utterance = this.#toBeCut();
     if (utterance === undefined) return false;
+    if (utterance.text.isUncut) {
+      await studio.turns.take(aheadMs() + TEXT_PATIENCE_MS, TEXT_PIECES);
+      if (this.#isClosed || utterance.isOver) return true;
+    }
     const segment = await utterance.text.next();
     if (this.#isClosed || utterance.isOver) return true;
     if (segment === undefined) {
@@ -132,7 +137,7 @@ export class Composer {
       this.#context.changed.notify();
       return true;
     }
-    const tokens = this.#context.studio.model.countTokens(segment.spoken);
+    const tokens = studio.model.countTokens(segment.spoken);
     if (tokens > 0) this.#prepared = { utterance, segment, tokens };
     else utterance.text.skip(segment);
     return true;
@@ -169,9 +174,14 @@ export class Composer {
     return true;
   }
 
+  /** The first utterance of which text is left. */
+  #toBeCut(): Utterance | undefined {
+    return this.#context.utterances().find(({ isCut, isOver }) => !isCut && !isOver);
+  }
+
   /** When complete sentences that wait for company are to be spoken: 0 for now, infinite for never. */
   #releaseIn(): number {
-    const open = this.#context.utterances().find(({ isCut, isOver }) => !isCut && !isOver);
+    const open = this.#toBeCut();
     if (!this.isIdle || open?.text.canRelease !== true) return Number.POSITIVE_INFINITY;
     return Math.max(0, this.#context.aheadMs() - HUNGRY_MS);
   }

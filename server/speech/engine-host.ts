@@ -18,8 +18,8 @@ export interface HostOptions {
   readonly warmUps: () => readonly GenerateOptions[];
   /** How many of them an engine makes side by side at the end, so that it is known what company costs. */
   readonly crowd: (limits: EngineLimits) => number;
-  /** An engine has been loaded and warmed, or is gone. */
-  onChange(isReady: boolean): void;
+  /** An engine has been loaded and warmed; or it is gone, or suspected of being so. */
+  onChange(isTrusted: boolean): void;
   /** A GPU has failed, and this process gets no engine on it any more: a new process may. */
   readonly onDeviceLost?: (() => void) | undefined;
   /** Milliseconds that a frame of the warm-up took. */
@@ -50,6 +50,11 @@ export class EngineHost {
 
   get stage(): HostStage {
     return this.#stage;
+  }
+
+  /** Whether newcomers may come: the engine is there, and nothing speaks against it. */
+  get isTrusted(): boolean {
+    return this.#stage === "ready" && this.#checking === undefined;
   }
 
   /** Why it is not ready, in a sentence. */
@@ -84,9 +89,14 @@ export class EngineHost {
   async suspect(error: unknown): Promise<void> {
     if (!(error instanceof EngineError) || this.#stage !== "ready") return;
     if (error.code !== "engine_failed" && error.code !== "closed") return;
-    this.#checking ??= this.#check(error).finally(() => {
-      this.#checking = undefined;
-    });
+    if (this.#checking === undefined) {
+      // Who comes meanwhile waits for what is found, or he would be given to an engine that is dead.
+      this.#options.onChange(false);
+      this.#checking = this.#check(error).finally(() => {
+        this.#checking = undefined;
+        if (this.isTrusted) this.#options.onChange(true);
+      });
+    }
     await this.#checking;
   }
 
@@ -191,11 +201,11 @@ export class EngineHost {
   }
 
   #setStage(stage: HostStage, reason: string | undefined): void {
-    const wasReady = this.#stage === "ready";
+    const wasTrusted = this.isTrusted;
     if (this.#stage === "closed") return;
     this.#stage = stage;
     this.#reason = reason;
-    if (wasReady !== (stage === "ready")) this.#options.onChange(stage === "ready");
+    if (wasTrusted !== this.isTrusted) this.#options.onChange(this.isTrusted);
   }
 
   #pause(ms: number): Promise<void> {

@@ -24,7 +24,7 @@ import type { SpeechConfig } from "./options.ts";
 import { realTimeSequences } from "./real-time.ts";
 import { Session, type SessionHouse } from "./session.ts";
 import { Signal } from "./signal.ts";
-import { AUDIO_PIECES, TEXT_PIECES, Turns } from "./turns.ts";
+import { TURN_PIECES, Turns } from "./turns.ts";
 import type {
   SessionRequest,
   SpeechService,
@@ -64,7 +64,6 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
   readonly model: Model;
   readonly limits: SessionHouse["limits"];
   readonly turns: Turns;
-  readonly textTurns: Turns;
   /** The engine behind a name that survives restarts: for voices to be encoded, and for figures. */
   readonly host: EngineHost;
   readonly now: () => number;
@@ -84,8 +83,7 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
     this.#config = config;
     this.#metrics = options.metrics ?? NO_METRICS;
     this.now = options.now ?? (() => performance.now());
-    this.turns = new Turns(AUDIO_PIECES, this.now);
-    this.textTurns = new Turns(TEXT_PIECES, this.now);
+    this.turns = new Turns(TURN_PIECES, this.now);
     this.limits = {
       maxChars: config.limits.ws_buffer_chars,
       maxQueued: config.limits.ws_queued_units,
@@ -101,7 +99,7 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
       load: () => options.loadEngine(),
       warmUps: () => this.#warmUps(),
       crowd: (limits) => (this.#share > 0 ? Math.min(this.#slots(limits), MOST_IN_CROWD) : 1),
-      onChange: (isReady) => (isReady ? this.#open() : this.#admission.pause()),
+      onChange: (isTrusted) => (isTrusted ? this.#open() : this.#admission.pause()),
       onDeviceLost: options.onDeviceLost,
       onFrameMs: (ms) => this.#estimate.noteFrame(ms),
       log: options.log ?? (() => {}),
@@ -282,7 +280,7 @@ export class SonantSpeechService implements SpeechService, SessionHouse {
   #open(): void {
     this.#measure();
     this.#measuring ??= setInterval(() => {
-      if (this.host.stage === "ready") this.#measure();
+      if (this.host.isTrusted) this.#measure();
     }, MEASURE_MS).unref();
   }
 

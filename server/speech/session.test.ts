@@ -301,7 +301,9 @@ describe("failures", () => {
     house.native.fate = (i) => (i === 0 ? { failAt: 0 } : { frames: 0 });
     const events = await speak(house, ["One is. It is unspeakable. Two is."]);
     expect(shapeOf(events)).toEqual([
-      ...[0, 1, 2].flatMap((unit) => [`unit ${unit}`, `unit-end ${unit}`]),
+      ...["unit 0", "unit-end 0"],
+      "queued", // while it is found out whether the engine still lives
+      ...[1, 2].flatMap((unit) => [`unit ${unit}`, `unit-end ${unit}`]),
       "utterance-end",
     ]);
     const codes = only(events, "unit-end").map(({ error }) => (error as { code?: string })?.code);

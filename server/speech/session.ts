@@ -19,7 +19,6 @@ import {
 } from "./session-events.ts";
 import { Signal } from "./signal.ts";
 import { codePoints } from "./text-feed.ts";
-import type { Turns } from "./turns.ts";
 import type {
   CancelScope,
   SessionRequest,
@@ -43,7 +42,6 @@ function isHeardLive({ transport }: SessionRequest): boolean {
 /** What a session needs of the house. */
 export interface SessionHouse extends Studio {
   readonly limits: { readonly maxChars: number; readonly maxQueued: number };
-  readonly turns: Turns;
   /** Completes an utterance's settings. */
   newUtterance(index: number, settings: SpeechSettings, report: () => RequestReport): Utterance;
   report(request: SessionRequest, settings: SpeechSettings): RequestReport;

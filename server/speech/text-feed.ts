@@ -74,6 +74,12 @@ export class TextFeed {
     return this.#input.length + this.#ready.length > 0 || (this.#ended && !this.#isDone);
   }
 
+  /** Whether the next segment takes work: text that is there has not been cut. */
+  get isUncut(): boolean {
+    if (this.#ready.length > 0) return false;
+    return this.#input.length > 0 || (this.#ended && this.#held > 0);
+  }
+
   /** Whether the last segment has left and no text can follow. */
   get isDone(): boolean {
     return this.#isDone;
@@ -89,8 +95,7 @@ export class TextFeed {
 
   /** What has come so far is to be spoken without waiting for more. */
   flush(): void {
-    const held = this.#segmenter.waiting + (this.#tags?.waiting ?? 0);
-    if (this.#input.length > 0 ? this.#input.at(-1) === FLUSH : held === 0) return;
+    if (this.#input.length > 0 ? this.#input.at(-1) === FLUSH : this.#held === 0) return;
     this.#input.push(FLUSH);
     this.#marks += 1;
   }
@@ -148,8 +153,13 @@ export class TextFeed {
       if (item.length > SLICE) this.#input.unshift(item.slice(SLICE));
       const text = item.slice(0, SLICE);
       this.#cut(this.#tags?.push(text) ?? [{ kind: "text", text }]);
-      if (this.#ready.length === 0) await turn();
+      if (this.#ready.length === 0 && this.#input.length > 0) await turn();
     }
+  }
+
+  /** Text that has been looked at and waits for more, in UTF-16 units. */
+  get #held(): number {
+    return this.#segmenter.waiting + (this.#tags?.waiting ?? 0);
   }
 
   /** For a listener who is about to hear a gap: lets complete sentences go that wait for company. */

@@ -78,3 +78,15 @@ it("hands on what a turn has left", async () => {
   for (let i = 1; i < room; i++) expect(turns.take(0)).toBeUndefined();
   expect(turns.take(0)).toBeInstanceOf(Promise);
 });
+
+it("counts larger work for what it costs", async () => {
+  let texts = 0;
+  while (turns.take(0, 3) === undefined) texts += 1;
+  expect(texts).toBe(6); // 16 pieces: the sixth runs over
+  void send(1);
+  void send(2);
+  await round(); // the text that was refused and both pieces of audio
+  expect(sent).toEqual([1, 2]);
+  for (let i = 3 + 1 + 1; i < 16; i++) expect(turns.take(0)).toBeUndefined();
+  expect(turns.take(0)).toBeInstanceOf(Promise);
+});

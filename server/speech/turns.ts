@@ -1,18 +1,20 @@
 /**
  * The event loop's turns, shared among sessions. A fast engine makes more audio than one thread can send; then listeners
  * who have little to hear go first, or a newcomer's first audio would stand behind seconds of audio that others do not
- * need yet. Texts have turns of their own, or a crowd of newcomers would hold up those who are listening. While there is
- * little to do, nobody waits.
+ * need yet. While there is little to do, nobody waits.
  */
 
 /** Pieces of audio that are handled before sockets and timers have their turn: a millisecond or two of work. */
-export const AUDIO_PIECES = 16;
-/** Segments of text that are cut, normalised and tokenised before that. */
-export const TEXT_PIECES = 1;
+export const TURN_PIECES = 16;
+/** What it costs to cut, normalise and tokenise a segment of text, in pieces of audio. */
+export const TEXT_PIECES = 3;
+/** Texts go behind audio of those who have less than this to hear: a crowd of newcomers must not leave gaps in what others hear. */
+export const TEXT_PATIENCE_MS = 100;
 
 interface Waiting {
   /** When the listener has heard what he has, on the clock. */
   readonly dryAt: number;
+  readonly pieces: number;
   readonly go: () => void;
 }
 
@@ -21,11 +23,13 @@ export class Turns {
   readonly #now: () => number;
   readonly #nextTurn: (turn: () => void) => void;
   #waiting: Waiting[] = [];
-  /** Left in this turn; undefined before its first one. */
-  #left: number | undefined;
+  /** Whether a turn has begun, and the next one is due. */
+  #isUnderWay = false;
+  /** Pieces left in this turn; fewer than none after work that ran over. */
+  #left = 0;
 
   /**
-   * @param pieces handled in one turn
+   * @param pieces handled in one turn; the last work of a turn may run over
    * @param now milliseconds on a clock that does not jump
    * @param nextTurn calls back when the event loop has looked after everything else once
    */
@@ -40,31 +44,36 @@ export class Turns {
   }
 
   /**
-   * Asks to handle one more piece. Undefined: at once; otherwise a promise for when it is its turn, which never
-   * rejects. @param leadMs audio that the listener has to hear
+   * Asks to do work. Undefined: at once; otherwise a promise for when it is its turn, which never rejects.
+   * @param leadMs audio that the listener has to hear; who has least goes first
+   * @param pieces the size of the work
    */
-  take(leadMs: number): Promise<void> | undefined {
-    if (this.#left === undefined) this.#begin();
-    if (this.#left === 0) {
+  take(leadMs: number, pieces = 1): Promise<void> | undefined {
+    if (!this.#isUnderWay) this.#begin();
+    if (this.#left <= 0) {
       const dryAt = this.#now() + leadMs;
-      return new Promise((go) => this.#waiting.push({ dryAt, go }));
+      return new Promise((go) => this.#waiting.push({ dryAt, pieces, go }));
     }
-    this.#left = (this.#left ?? 0) - 1;
+    this.#left -= pieces;
     return undefined;
   }
 
   #begin(): void {
+    this.#isUnderWay = true;
     this.#left = this.#pieces;
     this.#nextTurn(() => this.#turn());
   }
 
   #turn(): void {
-    this.#left = undefined;
+    this.#isUnderWay = false;
     if (this.#waiting.length === 0) return;
     this.#begin();
     this.#waiting.sort((a, b) => a.dryAt - b.dryAt);
-    const next = this.#waiting.splice(0, this.#pieces);
-    this.#left = this.#pieces - next.length;
-    for (const { go } of next) go();
+    while (this.#left > 0) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#left -= next.pieces;
+      next.go();
+    }
   }
 }

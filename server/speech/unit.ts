@@ -18,8 +18,8 @@ import { joined, leavesSamples, madeFor, UnitAudio } from "./unit-audio.ts";
 /** What a unit needs of the house. */
 export interface Studio {
   readonly model: Model;
-  /** Who may cut his text next. */
-  readonly textTurns: Turns;
+  /** Whose text is cut and whose audio is sent next. */
+  readonly turns: Turns;
   /** Milliseconds on a clock that does not jump. */
   now(): number;
   /** @throws ApiError `overloaded` */
