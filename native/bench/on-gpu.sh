@@ -1,7 +1,8 @@
 #!/bin/sh
 # Measures the CUDA backend on this machine and writes what it found to a folder: parity with the fixtures, company that
-# changes no bit, recovery from a fault, a frame of the language model and of the codec by batch, listeners in real time
-# through the whole engine, the same model in PyTorch where that is installed, and the memory checker's word on the fixtures.
+# changes no bit, how nearly tied the starter's other codes are, recovery from a fault, a frame of the language model and of
+# the codec by batch, listeners in real time through the whole engine, the same model in PyTorch where that is installed,
+# and the memory checker's word on the fixtures.
 set -eu
 
 usage() {
@@ -70,6 +71,15 @@ for precision in bf16 fp32; do
     "$build/sonant_parity" --company --lm "$work/lm" --codec "$work/codec" --device cuda --precision $precision
   } >"$out/company-$precision.txt"
 done
+starter=native/models/starter/lm prompts=native/test/fixtures/starter-prompts.json
+if [ -e $starter ]; then
+  for precision in bf16 fp32; do
+    {
+      echo "$(date -u +%F), $card: sonant_parity --greedy --lm $starter --prompts $prompts --device cuda --precision $precision"
+      "$build/sonant_parity" --greedy --lm $starter --prompts $prompts --device cuda --precision $precision
+    } >"$out/greedy-$precision.txt"
+  done
+fi
 {
   echo "$(date -u +%F), $card: sonant_parity --recovery --lm RANDOM/lm --codec RANDOM/codec --device cuda --precision bf16"
   "$build/sonant_parity" --recovery --lm "$work/lm" --codec "$work/codec" --device cuda --precision bf16

@@ -12,17 +12,6 @@
 
 namespace sonant {
 
-namespace {
-
-namespace fs = std::filesystem;
-
-// What each precision is held to: largest difference over largest reference value. fp32 differs
-// from the original by the order of operations only. The coarser ones are measured on random
-// weights, whose errors are larger than those of trained ones.
-struct Tolerances {
-  double hidden, logits, decode;
-};
-
 Tolerances tolerances(Precision precision) {
   switch (precision) {
     case Precision::kFp32: return {1e-4, 1e-4, 1e-5};
@@ -31,6 +20,10 @@ Tolerances tolerances(Precision precision) {
   }
   return {};
 }
+
+namespace {
+
+namespace fs = std::filesystem;
 
 std::vector<float> floats(const Tensor& tensor) {
   std::vector<float> out(static_cast<size_t>(tensor.count()));
@@ -167,7 +160,7 @@ void Ladder::language_model(const std::string& folder, const Checkpoint& expecte
     const double peak = std::fabs(*std::max_element(logits, logits + config.codebook_sizes[split % config.n_vq]));
     margin = (static_cast<double>(logits[want_codes[split]]) - logits[codes[split]]) / peak;
   }
-  add("margin of the first other code (" + std::to_string(split) + " equal)", margin, 2 * limits_.logits, "relative");
+  add("margin of the first other code (" + std::to_string(split) + " equal)", margin, limits_.near_tie(), "relative");
 }
 
 void Ladder::codec(const std::string& folder, const Checkpoint& expected) {

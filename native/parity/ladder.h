@@ -12,6 +12,17 @@
 
 namespace sonant {
 
+// What each precision is held to: largest difference over largest reference value. fp32 differs
+// from the original by the order of operations only. The coarser ones are measured on the
+// fixtures' random weights; single scores of a trained model may be further off (sonant_parity --greedy).
+struct Tolerances {
+  double hidden, logits, decode;
+  // Largest margin, over the largest reference score, between two choices that may change places: each score may be off, one up and one down.
+  double near_tie() const { return 2 * logits; }
+};
+
+Tolerances tolerances(Precision precision);
+
 // One comparison; it passes when `error` is at most `tolerance`.
 struct Rung {
   std::string fixture, name, unit;

@@ -2,6 +2,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { loadModel } from "../models/registry.ts";
+import { normalise } from "../text/normalise.ts";
+import { heldOutSentences } from "./eval-speak.ts";
+import { ROOT } from "./native-tool.ts";
+import { STARTER } from "./speaker.ts";
 import { Command, temporaryFolder } from "./test-command.ts";
 
 const folder = temporaryFolder();
@@ -30,4 +35,33 @@ it("says where an engine of lower precision differs", async () => {
   expect(report.engine.precision).toBe("int8");
   expect(report.equal + report.stopped + differing).toBe(24);
   expect(report.equal).toBeLessThan(24);
+});
+
+async function writePrompts(sentences: number, ...more: string[]) {
+  const file = join(folder, `prompts-${sentences}.json`);
+  const args = ["greedy", "--prompts", file, "--sentences", `${sentences}`, ...more];
+  const { status, stdout, stderr } = await new Command("eval.ts", args).result;
+  expect(status, stderr).toBe(0);
+  expect(stdout.toString()).toBe("");
+  return readFile(file, "utf8");
+}
+
+it("writes the rows that an engine would get, and loads none", async () => {
+  const { rowWidth, prompts } = JSON.parse(await writePrompts(2, "--device", "cuda"));
+  const model = await loadModel(STARTER);
+  const sentences = (await heldOutSentences(join(STARTER, "heldout.json"))).slice(0, 2);
+  const voices = [...model.presets.keys()];
+  const plans = sentences.map(({ text }, i) =>
+    model.planSegment({ text: normalise(text, { language: "en" }).spoken, voice: voices[i] ?? "" }),
+  );
+  expect(voices[0]).not.toBe(voices[1]);
+  expect(rowWidth).toBe(plans[0]?.rowWidth);
+  expect(prompts).toEqual(plans.map((plan) => [...plan.prefixRows, ...plan.textRows]));
+});
+
+it("writes the prompts that are kept for the measurements on a GPU", async () => {
+  const kept = join(ROOT, "native/test/fixtures/starter-prompts.json");
+  expect(await writePrompts(4), `make ${kept} again: npm run eval -- greedy --prompts FILE`).toBe(
+    await readFile(kept, "utf8"),
+  );
 });

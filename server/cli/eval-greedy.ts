@@ -1,7 +1,8 @@
 /**
  * `npm run eval -- greedy [--device cuda] [--precision bf16] [--sentences N] [--frames N] [--json FILE]`: how often an engine
  * makes the frame that the CPU makes in fp32. Each frame is asked for after the CPU's frames before it, so that one
- * difference does not make all that follows another utterance.
+ * difference does not make all that follows another utterance. With `--prompts FILE` it only writes the rows that the
+ * engines would get, for `sonant_parity --greedy`, which sees scores and needs no Node.
  */
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -20,12 +21,14 @@ import { choice, ENGINE_OPTIONS, integer, STARTER } from "./speaker.ts";
 export const GREEDY_USAGE = `
 npm run eval -- greedy [--device cuda|cpu] [--precision NAME] [--sentences N] [--frames N] [--json FILE]
                        [--model FOLDER] [--threads N]
+npm run eval -- greedy --prompts FILE [--sentences N] [--model FOLDER]
 
   --device NAME       whose frames are compared with the CPU's in fp32 (cuda)
   --precision NAME    int8, fp32 or bf16; without it the device's own
   --sentences N       the first N of the held-out sentences, each with the next voice (8)
   --frames N          at most so many frames of each (60)
-  --json FILE         all figures as JSON as well`;
+  --json FILE         all figures as JSON as well
+  --prompts FILE      compare nothing: write the sentences as prompt rows, for sonant_parity --greedy`;
 
 function readOptions(args: string[]) {
   const { values } = parseArgs({
@@ -36,6 +39,7 @@ function readOptions(args: string[]) {
       sentences: { type: "string", default: "8" },
       frames: { type: "string", default: "60" },
       json: { type: "string" },
+      prompts: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     },
   });
@@ -51,6 +55,7 @@ function readOptions(args: string[]) {
     sentences: integer("sentences", values.sentences, 1, 40),
     frames: integer("frames", values.frames, 1, 1000),
     json: values.json,
+    prompts: values.prompts,
   };
 }
 
@@ -114,20 +119,42 @@ interface Sentence {
   readonly agreement: Agreement;
 }
 
-async function compareSentences(
-  reference: Engine,
-  engine: Engine,
+interface Planned {
+  readonly text: string;
+  readonly voice: string;
+  readonly plan: SegmentPlan;
+}
+
+/** The first held-out sentences, each with the next voice. */
+async function planSentences(
   model: Model,
   options: ReturnType<typeof readOptions>,
-): Promise<Sentence[]> {
+): Promise<Planned[]> {
   const heldOut = await heldOutSentences(join(STARTER, "heldout.json"));
   const voices = [...model.presets.keys()];
-  const sentences: Sentence[] = [];
-  for (const [i, { text }] of heldOut.slice(0, options.sentences).entries()) {
+  return heldOut.slice(0, options.sentences).map(({ text }, i) => {
     const voice = voices[i % voices.length];
     if (voice === undefined) throw new Error(`${options.model} has no preset voices.`);
     const { spoken } = normalise(text, { language: "en" });
     const plan = model.planSegment({ text: spoken, voice, maxFrames: options.frames });
+    return { text, voice, plan };
+  });
+}
+
+/** Writes the rows of whole prompts, one prompt a line. */
+async function writePrompts(file: string, planned: readonly Planned[]): Promise<void> {
+  const rowWidth = planned[0]?.plan.rowWidth;
+  const prompts = planned.map(({ plan }) => `[${[...plan.prefixRows, ...plan.textRows].join()}]`);
+  await writeFile(file, `{"rowWidth":${rowWidth},"prompts":[\n${prompts.join(",\n")}\n]}\n`);
+}
+
+async function compareSentences(
+  reference: Engine,
+  engine: Engine,
+  planned: readonly Planned[],
+): Promise<Sentence[]> {
+  const sentences: Sentence[] = [];
+  for (const { text, voice, plan } of planned) {
     const agreement = await compare(reference, engine, plan, plan.maxFrames);
     process.stderr.write(`${voice}: ${agreement.equal} of ${agreement.frames} frames equal\n`);
     sentences.push({ text, voice, agreement });
@@ -161,13 +188,14 @@ function print(info: EngineInfo, reference: EngineInfo, all: Agreement): void {
 export async function evalGreedy(args: string[]): Promise<void> {
   const options = readOptions(args);
   const folder = resolve(options.model);
-  const model = await loadModel(folder);
+  const planned = await planSentences(await loadModel(folder), options);
+  if (options.prompts !== undefined) return writePrompts(options.prompts, planned);
   const load = (of: Pick<LoadOptions, "device" | "precision">) =>
     Engine.load({ lmFolder: join(folder, "lm"), threads: options.threads, ...of });
   const { device, precision } = options;
   await using reference = await load({ device: "cpu", precision: "fp32" });
   await using engine = await load({ device, ...(precision === undefined ? {} : { precision }) });
-  const sentences = await compareSentences(reference, engine, model, options);
+  const sentences = await compareSentences(reference, engine, planned);
   const all = sumAgreements(sentences.map(({ agreement }) => agreement));
   print(engine.info, reference.info, all);
   if (options.json === undefined) return;
