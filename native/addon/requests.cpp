@@ -51,6 +51,7 @@ ChunkPolicy read_chunks(const Napi::Value& value) {
   chunks.first_frames = options.integer("firstFrames", chunks.first_frames, 1, 4096);
   chunks.growth = static_cast<float>(options.number("growth", chunks.growth));
   chunks.max_frames = options.integer("maxFrames", chunks.max_frames, 1, 4096);
+  chunks.hold_ms = options.number("holdMs", chunks.hold_ms);
   return chunks;
 }
 

@@ -54,10 +54,9 @@ Napi::ArrayBuffer take_over(Napi::Env env, std::vector<Element>&& values) {
   return copy;
 }
 
-// As bytes in the machine's order, which is little-endian wherever the engine runs.
-Napi::Uint8Array bytes_array(Napi::Env env, std::vector<int16_t>&& integers) {
-  const size_t bytes = integers.size() * sizeof(int16_t);
-  return Napi::Uint8Array::New(env, bytes, take_over(env, std::move(integers)), 0);
+Napi::Int16Array integer_array(Napi::Env env, std::vector<int16_t>&& integers) {
+  const size_t count = integers.size();
+  return Napi::Int16Array::New(env, count, take_over(env, std::move(integers)), 0);
 }
 
 const char* kind_name(Event::Kind kind) {
@@ -144,8 +143,8 @@ Napi::Object to_js(Napi::Env env, Event&& event) {
     return fields.add("stats", to_js(env, event.stats)).object();
   }
   fields.add("frames", event.frames).add("firstFrame", event.first_frame);
-  if (event.kind != Event::Kind::kEncoded) fields.add("pcm", to_js(env, std::move(event.pcm)));
-  if (!event.pcm16.empty()) fields.add("pcm16", bytes_array(env, std::move(event.pcm16)));
+  if (!event.pcm16.empty()) fields.add("pcm16", integer_array(env, std::move(event.pcm16)));
+  else if (event.kind != Event::Kind::kEncoded) fields.add("pcm", to_js(env, std::move(event.pcm)));
   if (!event.codes.empty()) fields.add("codes", int32_array(env, event.codes));
   return fields.object();
 }

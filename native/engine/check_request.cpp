@@ -40,6 +40,12 @@ void check_rows(const char* field, const std::vector<int32_t>& rows, const LmCon
   }
 }
 
+void check_ms(const char* field, double ms) {
+  if (ms >= 0 && ms <= kMostMs) return;  // neither holds for what is not a number
+  throw Error("bad_request", std::string(field) + " must be between 0 and " + std::to_string(kMostMs) +
+                                 " milliseconds, not " + std::to_string(ms) + ".");
+}
+
 void check_chunks(const ChunkPolicy& chunks) {
   require_between("chunks.first_frames", chunks.first_frames, 1, kMost);
   require_between("chunks.max_frames", chunks.max_frames, 1, kMost);
@@ -47,6 +53,7 @@ void check_chunks(const ChunkPolicy& chunks) {
     throw Error("bad_request", "chunks.growth must be a number of at least 1, not " +
                                    std::to_string(chunks.growth) + ".");
   }
+  check_ms("chunks.hold_ms", chunks.hold_ms);
 }
 
 // The codec's own channels, all of them or their mean.
@@ -54,12 +61,6 @@ void check_channels(int channels, int of_codec) {
   if (channels == 0 || channels == 1 || channels == of_codec) return;
   const std::string allowed = of_codec == 1 ? "0 or 1" : "0, 1 or " + std::to_string(of_codec);
   throw Error("bad_request", "channels must be " + allowed + ", not " + std::to_string(channels) + ".");
-}
-
-void check_ms(const char* field, double ms) {
-  if (ms >= 0 && ms <= kMostMs) return;  // neither holds for what is not a number
-  throw Error("bad_request", std::string(field) + " must be between 0 and " + std::to_string(kMostMs) +
-                                 " milliseconds, not " + std::to_string(ms) + ".");
 }
 
 }  // namespace

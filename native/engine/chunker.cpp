@@ -17,7 +17,8 @@ float* Chunker::next_pcm() {
   return pcm_.data() + used;
 }
 
-void Chunker::add(const int32_t* codes) {
+void Chunker::add(const int32_t* codes, Time now) {
+  if (empty()) since_ = now;
   if (books_ > 0) codes_.insert(codes_.end(), codes, codes + books_);
   ++frames_;
 }

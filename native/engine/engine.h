@@ -29,11 +29,13 @@ struct EngineLimits {
 };
 
 // How frames are gathered into chunks. The first chunk leaves after `first_frames`; then each
-// chunk is `growth` times the last, up to `max_frames`. All 1: every frame leaves at once.
+// chunk is `growth` times the last, up to `max_frames`. All 1: every frame leaves at once. With `hold_ms`,
+// no frame behind the first chunk waits longer than that for company: a chunk leaves in time, full or not.
 struct ChunkPolicy {
   int first_frames = 1;
   float growth = 1.0f;
   int max_frames = 1;
+  double hold_ms = 0;  // 0: until the chunk is full
 };
 
 struct GenerateRequest {
@@ -49,7 +51,7 @@ struct GenerateRequest {
   bool want_codes = false;  // deliver codes with each chunk
   bool want_audio = true;   // false: codes only, no codec work
   int channels = 0;         // of the audio handed out: 1 is the mean of all, 0 is what the codec makes
-  bool pcm16 = false;       // hand the audio out as 16-bit integers too
+  bool pcm16 = false;       // hand the audio out as 16-bit integers instead
   bool ignore_stop = false;  // speak max_frames whatever the model decides (load tests)
 };
 
@@ -78,7 +80,7 @@ struct Event {
   RequestId id = 0;
   // kChunk, kDecoded
   std::vector<float> pcm;      // [samples][channels], interleaved; as many channels as were asked for
-  std::vector<int16_t> pcm16;  // kChunk, where it was asked for: the same samples, as to_pcm16() gives them
+  std::vector<int16_t> pcm16;  // kChunk, where it was asked for: what to_pcm16() makes of the samples, and no pcm
   std::vector<int32_t> codes;  // [frames][codebooks drawn]; kEncoded: [frames][n_codebooks]
   int first_frame = 0, frames = 0;
   // kDone (the last event of every request, exactly once: generate, encode and decode)

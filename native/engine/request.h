@@ -61,11 +61,13 @@ struct Sequence {
   std::optional<Time> first_audio;   // first chunk
   std::optional<Time> paused_since;  // the reader has lagged since
 
-  // The chunk in the making goes out as soon as its last frame has its sound.
-  bool chunk_due() const { return !chunker.empty() && (chunker.full() || end); }
+  // The chunk in the making is complete, and goes out as soon as its last frame has its sound.
+  bool chunk_complete() const { return !chunker.empty() && (chunker.full() || end); }
+  // It goes out now, since it is complete or would be held too long until `next`.
+  bool chunk_due(Time next) const { return chunk_complete() || chunker.held_past(next); }
   // A chunk that waits for the codec counts, so that what is drawn does not depend on when it goes out.
   bool reader_lags() const {
-    const int coming = decoding && chunk_due() ? chunker.frames() : 0;
+    const int coming = decoding && chunk_complete() ? chunker.frames() : 0;
     return delivered + coming - consumed >= request.buffer_frames;
   }
   // Counts a frame that was complete at `now`.

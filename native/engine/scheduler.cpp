@@ -246,6 +246,7 @@ void Scheduler::step() {
 void Scheduler::decode() {
   decodes_.clear();
   decoding_.clear();
+  const Time now = Clock::now();
   for (size_t i = 0; i < speaking_.size(); ++i) {
     Sequence& sequence = *speaking_[i];
     if (sequence.cancelled || sequence.failure || frames_[i].stopped) continue;
@@ -257,7 +258,7 @@ void Scheduler::decode() {
                           .pcm = sequence.chunker.next_pcm()});
       decoding_.push_back(&sequence);
     }
-    sequence.chunker.add(sequence.codes.data());
+    sequence.chunker.add(sequence.codes.data(), now);
     // Not before: a frame whose sound is still to be handed out would pass for the last one.
     if (sequence.stats.frames == sequence.request.max_frames) sequence.end = FinishReason::kLength;
   }
@@ -282,7 +283,7 @@ void Scheduler::decode() {
 
 // Whether the decode under way is not to be left to the next tick.
 bool Scheduler::better_now() const {
-  const auto first_sound = [](const Sequence* one) { return !one->first_audio && one->chunk_due(); };
+  const auto first_sound = [](const Sequence* one) { return !one->first_audio && one->chunk_complete(); };
   return std::any_of(decoding_.begin(), decoding_.end(), first_sound) ||
          std::none_of(live_.begin(), live_.end(), [&](const auto& one) { return ready(*one); });
 }
@@ -299,17 +300,25 @@ void Scheduler::settle(std::vector<Event>& events) {
     if (failure) sequence->failure = failure;
   }
   if (failure) return;
+  const Time next = next_look();
   for (Sequence* sequence : decoding_) {
-    if (sequence->chunk_due()) hand_out(*sequence, events);
+    if (sequence->chunk_due(next)) hand_out(*sequence, events);
   }
 }
 
-// Hands out the chunks of the tick's frames that wait for no codec.
+// Hands out the chunks that are due and wait for no codec; those who let others go first may have some as well.
 void Scheduler::gather(std::vector<Event>& events) {
-  for (Sequence* sequence : speaking_) {
+  const Time next = next_look();
+  for (const auto& sequence : live_) {
     if (sequence->cancelled || sequence->failure || sequence->decoding) continue;
-    if (sequence->chunk_due()) hand_out(*sequence, events);
+    if (sequence->chunk_due(next)) hand_out(*sequence, events);
   }
+}
+
+// When chunks that stay now will be looked at again: a tick from now, if it is one like the last.
+Time Scheduler::next_look() const {
+  const std::chrono::duration<double, std::milli> tick(cost_.ms(static_cast<int>(speaking_.size())));
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(tick);
 }
 
 double Scheduler::audio_ms(int frames) const {
@@ -323,7 +332,7 @@ void Scheduler::hand_out(Sequence& sequence, std::vector<Event>& events) {
   if (sequence.decoder && sequence.request.channels == 1) {
     mix_to_mono(event.pcm, static_cast<size_t>(backend_.codec->config().channels));
   }
-  if (sequence.request.pcm16) event.pcm16 = to_pcm16(event.pcm);
+  if (sequence.request.pcm16) event.pcm16 = to_pcm16(std::exchange(event.pcm, {}));
   sequence.delivered += event.frames;
   const Time now = Clock::now();
   if (sequence.decoder) {

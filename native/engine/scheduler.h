@@ -67,6 +67,7 @@ class Scheduler {
   bool better_now() const;
   void settle(std::vector<Event>& events);
   void gather(std::vector<Event>& events);
+  Time next_look() const;
   double audio_ms(int frames) const;
   void hand_out(Sequence& sequence, std::vector<Event>& events);
   void codec_took(double ms);

@@ -58,12 +58,47 @@ TEST(engine_gathers_chunks_by_policy) {
   CHECK(heard.pcm == rig.run(request(2, 20)).pcm);
 }
 
+TEST(chunker_holds_frames_no_longer_than_it_may) {
+  const auto at = [](int ms) { return Time{} + std::chrono::milliseconds(ms); };
+  Chunker chunker({.first_frames = 2, .growth = 4, .max_frames = 8, .hold_ms = 10}, 0, 0);
+  CHECK(!chunker.held_past(at(1000)));  // nothing is held
+  chunker.add(nullptr, at(0));
+  CHECK(!chunker.held_past(at(1000)));  // the first chunk has the length that was asked for
+  chunker.add(nullptr, at(20));
+  chunker.take(1);
+  chunker.add(nullptr, at(40));
+  chunker.add(nullptr, at(45));
+  CHECK(!chunker.held_past(at(50)));
+  CHECK(chunker.held_past(at(51)));  // counted from the older of the two
+  CHECK_EQUAL(chunker.take(1).frames, 2);
+  CHECK(!chunker.held_past(at(51)));
+}
+
+TEST(engine_lets_frames_travel_together_that_come_fast) {
+  Rig rig;
+  GenerateRequest held = request(3, 20);
+  held.chunks = {.first_frames = 1, .growth = 6, .max_frames = 6, .hold_ms = 60'000};
+  CHECK((rig.run(held).chunks == std::vector<int>{1, 6, 6, 6, 1}));
+}
+
+TEST(engine_holds_no_frames_where_each_takes_longer_than_it_may_hold_them) {
+  for (const bool beside : {false, true}) {
+    const auto state = std::make_shared<FakeState>();
+    state->beside = beside;
+    state->on_step = [](int) { std::this_thread::sleep_for(std::chrono::milliseconds(3)); };
+    Rig rig({}, state);
+    GenerateRequest held = request(3, 12);
+    held.chunks = {.first_frames = 1, .growth = 6, .max_frames = 6, .hold_ms = 2};
+    CHECK(rig.run(held).chunks == std::vector<int>(12, 1));
+  }
+}
+
 TEST(chunker_grows_slowly_without_losing_fractions) {
   Chunker chunker({.first_frames = 1, .growth = 1.5f, .max_frames = 4}, 2, 1);
   std::vector<int> sizes;
   for (int32_t frame = 0; frame < 12; ++frame) {
     chunker.next_pcm()[0] = static_cast<float>(frame);
-    chunker.add(&frame);
+    chunker.add(&frame, {});
     if (!chunker.full()) continue;
     const Event event = chunker.take(3);
     CHECK_EQUAL(event.pcm.size(), static_cast<size_t>(event.frames) * 2);
@@ -182,6 +217,9 @@ TEST(engine_refuses_bad_requests) {
   bad = request(2, 5);
   bad.chunks.growth = 0.5f;
   refused(bad, "chunks.growth must be a number of at least 1");
+  bad = request(2, 5);
+  bad.chunks.hold_ms = -1;
+  refused(bad, "chunks.hold_ms must be between 0 and 86400000 milliseconds");
   bad = request(2, 5);
   bad.sampling.n_vq = 5;
   refused(bad, "n_vq");

@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { CONTENT_TYPES, type Encoder, type EncoderOptions } from "./encoder.ts";
 import { AudioError } from "./error.ts";
-import { clamp, concatBytes, concatSamples } from "./pcm.ts";
+import { clamp, concatBytes, concatSamples, type Samples, toFloats } from "./pcm.ts";
 
 const RATES = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000,
@@ -96,8 +96,8 @@ class AacEncoder implements Encoder {
     this.#frameSamples = lib._get_encoder_frame_size(this.#context) * channels;
   }
 
-  push(pcm: Float32Array): Uint8Array {
-    const samples = concatSamples([this.#pending, pcm]);
+  push(pcm: Samples): Uint8Array {
+    const samples = concatSamples([this.#pending, toFloats(pcm)]);
     const out: Uint8Array[] = [];
     let at = 0;
     for (; at + this.#frameSamples <= samples.length; at += this.#frameSamples) {

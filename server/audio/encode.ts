@@ -6,7 +6,7 @@ import { AudioError } from "./error.ts";
 import { createFlacEncoder } from "./flac.ts";
 import { createMp3Encoder } from "./mp3.ts";
 import { createOpusEncoder } from "./opus.ts";
-import { concatBytes, toFloat32Bytes, toPcm16 } from "./pcm.ts";
+import { concatBytes, toFloat32Bytes, toFloats, toPcm16 } from "./pcm.ts";
 import { wavHeader } from "./wav.ts";
 
 /**
@@ -50,14 +50,10 @@ export async function encodeAll(
   return concatBytes([encoder.push(pcm), encoder.end()]);
 }
 
-function asPcm16(pcm: Float32Array, pcm16?: Uint8Array): Uint8Array {
-  return pcm16 ?? toPcm16(pcm);
-}
-
 function createPcmEncoder(sampleFormat: "s16" | "f32"): Encoder {
   return {
     contentType: CONTENT_TYPES.pcm,
-    push: sampleFormat === "s16" ? asPcm16 : toFloat32Bytes,
+    push: sampleFormat === "s16" ? toPcm16 : (pcm) => toFloat32Bytes(toFloats(pcm)),
     end: () => new Uint8Array(0),
     close() {},
   };
@@ -73,7 +69,7 @@ function createWavEncoder({ sampleRate, channels, totalFrames }: EncoderOptions)
   };
   return {
     contentType: CONTENT_TYPES.wav,
-    push: (pcm, pcm16) => withHeader(asPcm16(pcm, pcm16)),
+    push: (pcm) => withHeader(toPcm16(pcm)),
     end: () => withHeader(new Uint8Array(0)),
     close() {},
   };

@@ -1,4 +1,5 @@
 /** What every encoder of this folder is: samples in, bytes out, a tail at the end. */
+import type { Samples } from "./pcm.ts";
 
 /** Formats of `response_format`. */
 export const OUTPUT_FORMATS = ["wav", "pcm", "flac", "mp3", "aac", "opus"] as const;
@@ -12,6 +13,13 @@ export const CONTENT_TYPES: Record<OutputFormat, string> = {
   aac: "audio/aac",
   opus: "audio/ogg",
 };
+
+const OF_INTEGERS: ReadonlySet<OutputFormat> = new Set(["wav", "pcm", "flac"]);
+
+/** Whether a format holds 16-bit integers as they are: then samples may come as such, which spares their making. */
+export function holdsIntegers(format: OutputFormat): boolean {
+  return OF_INTEGERS.has(format);
+}
 
 export interface EncoderOptions {
   /** Hz */
@@ -28,11 +36,8 @@ export interface EncoderOptions {
 /** One stream. Bytes leave as early as the format allows; an empty array means that more samples are needed. */
 export interface Encoder {
   readonly contentType: string;
-  /**
-   * Whole frames of interleaved samples in [-1, 1]; louder ones are clipped. `pcm16`, where it is there, holds the same
-   * samples as `toPcm16` gives them: a format that writes those takes them as they are, the others ignore it.
-   */
-  push(pcm: Float32Array, pcm16?: Uint8Array): Uint8Array;
+  /** Whole frames of interleaved samples; floats beyond [-1, 1] are clipped. */
+  push(pcm: Samples): Uint8Array;
   /** The tail, without which the last milliseconds are lost. Call it once; it closes the encoder. */
   end(): Uint8Array;
   /** Frees memory of a stream that will not be ended; harmless otherwise. */

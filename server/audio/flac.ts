@@ -4,7 +4,7 @@
  */
 import { BitWriter, crc8, crc16 } from "./bits.ts";
 import type { Encoder } from "./encoder.ts";
-import { concatBytes, toInt16 } from "./pcm.ts";
+import { concatBytes, toIntegers } from "./pcm.ts";
 
 const FLAC_BLOCK_FRAMES = 1152;
 const BITS = 16;
@@ -48,8 +48,8 @@ export function createFlacEncoder(sampleRate: number, channels: 1 | 2): Encoder 
     contentType: "audio/flac",
     push(pcm) {
       const out = takeHeader();
-      for (let i = 0; i < pcm.length; i++) {
-        block[filled++] = toInt16(pcm[i] ?? 0);
+      for (const integer of toIntegers(pcm)) {
+        block[filled++] = integer;
         if (filled === block.length) out.push(encodeBlock());
       }
       return concatBytes(out);

@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { createEncoder as createWasmEncoder } from "wasm-media-encoders";
 import { CONTENT_TYPES, type Encoder, type EncoderOptions } from "./encoder.ts";
 import { AudioError } from "./error.ts";
-import { clamp, deinterleave } from "./pcm.ts";
+import { clamp, deinterleave, toFloats } from "./pcm.ts";
 
 const RATES = [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000] as const;
 /** Bitrates in kbit/s of MPEG-1 (32 kHz and up), MPEG-2 (16 kHz and up) and MPEG-2.5. */
@@ -45,7 +45,7 @@ export async function createMp3Encoder(options: EncoderOptions): Promise<Encoder
   return {
     contentType: CONTENT_TYPES.mp3,
     push(pcm) {
-      const limited = pcm.map((sample) => clamp(sample) / LAME_SCALE);
+      const limited = toFloats(pcm).map((sample) => clamp(sample) / LAME_SCALE);
       return lame.encode(deinterleave(limited, channels)).slice();
     },
     end: () => lame.finalize().slice(),

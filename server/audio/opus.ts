@@ -8,7 +8,7 @@ import { Resampler } from "./convert.ts";
 import { CONTENT_TYPES, type Encoder, type EncoderOptions } from "./encoder.ts";
 import { AudioError } from "./error.ts";
 import { OggWriter } from "./ogg.ts";
-import { concatBytes, concatSamples, toPcm16 } from "./pcm.ts";
+import { concatBytes, concatSamples, type Samples, toFloats, toPcm16 } from "./pcm.ts";
 
 /** Granule positions and the header count in this rate, whatever goes in. */
 const GRANULE_RATE = 48_000;
@@ -86,8 +86,9 @@ class OggOpusEncoder implements Encoder {
     ];
   }
 
-  push(pcm: Float32Array): Uint8Array {
-    const samples = this.#resampler?.push(pcm) ?? pcm;
+  push(pcm: Samples): Uint8Array {
+    const floats = toFloats(pcm);
+    const samples = this.#resampler?.push(floats) ?? floats;
     this.#framesIn += samples.length / this.#channels;
     return concatBytes([...this.#takeHeaders(), ...this.#pages(this.#encode(samples))]);
   }

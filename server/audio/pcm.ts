@@ -3,6 +3,9 @@
  * format. "Interleaved" means frame after frame, each with one sample per channel.
  */
 
+/** Samples as floats in [-1, 1], or as the 16-bit integers that `toInt16` makes of them. */
+export type Samples = Float32Array | Int16Array;
+
 /** Converts one sample in [-1, 1] to a signed 16-bit integer, rounding down and clipping as libsndfile does; NaN to 0. */
 export function toInt16(sample: number): number {
   if (sample >= 1) return 32767;
@@ -16,15 +19,25 @@ export function clamp(sample: number): number {
   return sample > 1 ? 1 : sample < -1 ? -1 : 0;
 }
 
-/**
- * Samples [n] in [-1, 1] to signed 16-bit little-endian bytes [2n]; louder samples are clipped, NaN becomes 0. The engine
- * gives the same bytes beside its samples (`native/engine/pcm16.h`), so this is for samples that were changed since.
- */
-export function toPcm16(samples: Float32Array): Uint8Array {
-  // In the machine's own order, which is little-endian wherever the engine runs: a third faster than through a DataView.
+/** Samples [n] as integers [n]; louder ones are clipped, NaN becomes 0. Those that are integers are given on. */
+export function toIntegers(samples: Samples): Int16Array {
+  if (samples instanceof Int16Array) return samples;
   const integers = new Int16Array(samples.length);
   for (let i = 0; i < samples.length; i++) integers[i] = toInt16(samples[i] ?? 0);
-  return new Uint8Array(integers.buffer);
+  return integers;
+}
+
+/** Samples [n] as floats [n]. Those that are floats are given on. */
+export function toFloats(samples: Samples): Float32Array {
+  if (samples instanceof Float32Array) return samples;
+  return Float32Array.from(samples, (integer) => integer / 0x8000);
+}
+
+/** Samples [n] to signed 16-bit little-endian bytes [2n]; those of integers share their memory. */
+export function toPcm16(samples: Samples): Uint8Array {
+  // In the machine's own order, which is little-endian wherever the engine runs: a third faster than through a DataView.
+  const { buffer, byteOffset, byteLength } = toIntegers(samples);
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /** Samples [n] to 32-bit float little-endian bytes [4n], unclipped. */
@@ -88,11 +101,14 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return out;
 }
 
-/** Joins sample arrays. */
-export function concatSamples(parts: readonly Float32Array[]): Float32Array {
+/** Joins samples, which are all floats or all integers; a single part is given on. */
+export function concatSamples(parts: readonly Float32Array[]): Float32Array;
+export function concatSamples(parts: readonly Samples[]): Samples;
+export function concatSamples(parts: readonly Samples[]): Samples {
   const single = parts[0];
   if (parts.length === 1 && single !== undefined) return single;
-  const out = new Float32Array(parts.reduce((total, part) => total + part.length, 0));
+  const total = parts.reduce((sum, part) => sum + part.length, 0);
+  const out = single instanceof Int16Array ? new Int16Array(total) : new Float32Array(total);
   let at = 0;
   for (const part of parts) {
     out.set(part, at);

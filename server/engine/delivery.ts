@@ -24,6 +24,8 @@ export const NO_STATS: GenerateStats = {
   lateFrames: 0,
 };
 
+const NO_SAMPLES = new Float32Array(0);
+
 /** Frames that a reader may be behind before the engine pauses, where a request does not say. */
 const DEFAULT_BUFFER_FRAMES = 125;
 /** Share of these below which a reader has caught up. */
@@ -81,7 +83,7 @@ export class Delivery {
   receive(event: NativeEvent): void {
     if (event.kind === "chunk") {
       if (this.#unwanted) return;
-      const { pcm, pcm16, frames, firstFrame, codes } = event;
+      const { pcm = NO_SAMPLES, pcm16, frames, firstFrame, codes } = event;
       const chunk = { pcm, frames, firstFrame, ...this.#format };
       this.#chunks.push({ ...chunk, ...(pcm16 && { pcm16 }), ...(codes && { codes }) });
       this.#count(frames);

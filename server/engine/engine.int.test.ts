@@ -116,18 +116,21 @@ describe("integers", () => {
         const chunks = { firstFrames: frames, growth: 1, maxFrames: frames };
         const request = { ...talk(engine.info, 8, 2), channels, chunks };
         const sizes: number[] = [];
+        const floats = engine.generate(request);
         for await (const chunk of engine.generate({ ...request, pcm16: true })) {
           sizes.push(chunk.frames);
-          const integers = Int16Array.from(chunk.pcm, (sample) => {
+          const { value } = await floats.next();
+          expect(value?.pcm16).toBeUndefined();
+          const integers = Int16Array.from(value?.pcm ?? [], (sample) => {
             const clipped = Math.min(1, Math.max(-1, sample));
             return Math.floor((clipped * (2 ** 31 - 1) + 0.5) / 2 ** 16);
           });
           expect(integers.some((sample) => sample !== 0)).toBe(true);
-          expect(chunk.pcm16).toEqual(new Uint8Array(integers.buffer));
+          expect(chunk.pcm16).toEqual(integers);
+          expect(chunk.pcm).toHaveLength(0);
           expect(structuredClone(chunk.pcm16)).toEqual(chunk.pcm16);
         }
         expect(sizes).toEqual(new Array(8 / frames).fill(frames));
-        for await (const { pcm16 } of engine.generate(request)) expect(pcm16).toBeUndefined();
       }
     },
   );

@@ -18,8 +18,9 @@ export interface ChunkEvent {
   readonly kind: "chunk";
   readonly frames: number;
   readonly firstFrame: number;
-  readonly pcm: Float32Array;
-  readonly pcm16?: Uint8Array;
+  /** One of the two. */
+  readonly pcm?: Float32Array;
+  readonly pcm16?: Int16Array;
   readonly codes?: Int32Array;
 }
 

@@ -28,6 +28,8 @@ export interface ChunkPolicy {
   readonly firstFrames?: number;
   readonly growth?: number;
   readonly maxFrames?: number;
+  /** No frame behind the first chunk waits longer than this for company, in milliseconds; 0 or absent: as long as it takes. */
+  readonly holdMs?: number;
 }
 
 /** One generation. Rows are [n][1 + nVq]: a text id and the codes beside it. */
@@ -53,15 +55,15 @@ export interface GenerateOptions {
   readonly wantAudio?: boolean;
   /** Of the audio: 1 is the mean of two; absent: what the codec makes. */
   readonly channels?: 1 | 2;
-  /** Deliver the audio as 16-bit integers too. */
+  /** Deliver the audio as 16-bit integers instead. */
   readonly pcm16?: boolean;
 }
 
 export interface AudioChunk {
-  /** Interleaved samples, frames * frameSamples * channels of them; not clipped. */
+  /** Interleaved samples, frames * frameSamples * channels of them; not clipped. None where integers were asked for. */
   readonly pcm: Float32Array;
-  /** The same samples as `toPcm16` gives them, signed 16-bit little-endian, when they were asked for. */
-  readonly pcm16?: Uint8Array;
+  /** The samples as `toIntegers` gives them, when they were asked for. */
+  readonly pcm16?: Int16Array;
   readonly frames: number;
   /** Index of the first frame within its generation. */
   readonly firstFrame: number;

@@ -1,4 +1,4 @@
-/** A session's audio as bytes: what becomes of samples that come as integers too. */
+/** A session's audio as bytes: what becomes of samples that come as integers or as floats. */
 import { expect, it } from "vitest";
 import { concatBytes, toPcm16 } from "../audio/pcm.ts";
 import { wavHeader } from "../audio/wav.ts";
@@ -6,17 +6,17 @@ import type { AudioReady } from "../speech/types.ts";
 import { type AudioShape, encodedAudio, encodedFile, encoderFor } from "./encoding.ts";
 
 const SAMPLES = Float32Array.of(0, 0.5, -0.25, 1);
-/** Of other samples, so that it shows whether they were taken or made. */
-const INTEGERS = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
-const WRITTEN = concatBytes([INTEGERS, toPcm16(SAMPLES), INTEGERS]);
+const INTEGERS = Int16Array.of(0x0201, 0x0403, 0x0605, 0x0807);
+const BYTES = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
+const WRITTEN = concatBytes([BYTES, toPcm16(SAMPLES), BYTES]);
 const SHAPE: Omit<AudioShape, "format"> = { sampleRate: 8000, channels: 1 };
 const NO_METRICS = { encoded: () => {} };
 
-/** Three chunks; the second has floats alone, as behind a pause. */
+/** Three chunks; the second has floats, as a unit of another speed would. */
 async function* speech(): AsyncGenerator<AudioReady> {
-  for (const pcm16 of [INTEGERS, undefined, INTEGERS]) {
+  for (const pcm of [INTEGERS, SAMPLES, INTEGERS]) {
     const place = { utterance: 0, unit: 0, generation: 0, startMs: 0 };
-    yield { kind: "audio", ...place, ...SHAPE, pcm: SAMPLES, pcm16 };
+    yield { kind: "audio", ...place, ...SHAPE, pcm };
   }
 }
 
@@ -27,7 +27,7 @@ async function streamed(format: AudioShape["format"]): Promise<Uint8Array> {
   return concatBytes(parts);
 }
 
-it("writes integers that are there, and makes those that are not", async () => {
+it("writes integers as they are, and makes them of floats", async () => {
   expect(await streamed("pcm")).toEqual(WRITTEN);
   expect(await streamed("wav")).toEqual(concatBytes([wavHeader(8000, 1), WRITTEN]));
   const pcm = await encodedFile(speech(), { ...SHAPE, format: "pcm" }, NO_METRICS);

@@ -58,9 +58,9 @@ export async function* encodedAudio(
     return made;
   };
   try {
-    for await (const { pcm, pcm16, sampleRate, channels } of audio) {
+    for await (const { pcm, sampleRate, channels } of audio) {
       durationMs += (1000 * pcm.length) / (channels * sampleRate);
-      const bytes = encoder.push(pcm, pcm16);
+      const bytes = encoder.push(pcm);
       if (bytes.length > 0) yield piece(bytes);
     }
     const tail = encoder.end();

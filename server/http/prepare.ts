@@ -3,6 +3,7 @@
  * made, numbers chosen where the request leaves them open. Single requests and items of a batch go the same way.
  */
 import { randomInt } from "node:crypto";
+import { holdsIntegers } from "../audio/encoder.ts";
 import type { Speaker } from "../house/types.ts";
 import { ApiError } from "../protocol/envelope.ts";
 import { type AudioFormat, carriedRate, defaultFormat } from "../protocol/formats.ts";
@@ -100,6 +101,7 @@ export async function prepareSpeech(
       chunkPolicy: request.chunk_policy,
       firstChunkFrames: request.initial_codec_chunk_frames,
       maxLeadMs: request.max_lead_ms ?? Number.POSITIVE_INFINITY,
+      wantsIntegers: holdsIntegers(format),
     },
   };
 }

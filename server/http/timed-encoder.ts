@@ -23,7 +23,7 @@ export function timedEncoder(
   };
   return {
     contentType: encoder.contentType,
-    push: (pcm, pcm16) => timed(() => encoder.push(pcm, pcm16)),
+    push: (pcm) => timed(() => encoder.push(pcm)),
     end: () => timed(() => encoder.end()),
     close: () => {
       encoder.close();

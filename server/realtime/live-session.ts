@@ -267,10 +267,10 @@ export class LiveSession {
     );
   }
 
-  #audio({ pcm, pcm16 }: AudioReady): void {
+  #audio({ pcm }: AudioReady): void {
     const unit = this.#unit;
     if (unit === undefined) return;
-    const bytes = unit.encoder.push(pcm, pcm16);
+    const bytes = unit.encoder.push(pcm);
     if (bytes.length === 0) return;
     if (unit.settings.streamAudio) this.#binary(unit, bytes, false);
     else unit.parts.push(bytes);

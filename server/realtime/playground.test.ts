@@ -96,7 +96,7 @@ describe("a page", () => {
   });
 
   it("and a speech socket send the integers that the engine wrote", async () => {
-    house.native.integers = (pcm) => new Uint8Array(pcm.length * 2).fill(7);
+    house.native.integers = (pcm) => new Int16Array(pcm.length).fill(0x0707);
     const { page, events } = await openPage();
     await openSession(page, "a");
     page.emit("text", { session: "a", text: "one two." });

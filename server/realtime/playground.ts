@@ -229,7 +229,7 @@ class Forward {
         });
         return;
       case "audio": {
-        const audio = event.pcm16 ?? toPcm16(event.pcm);
+        const audio = toPcm16(event.pcm);
         this.#bytes += audio.length;
         const info = {
           session,

@@ -1,4 +1,5 @@
 /** How the events of a session are made from a unit and what has been sent of it. Pure. */
+import type { Samples } from "../audio/pcm.ts";
 import type { AudioReady, Cancelled, SpeechEvent, UnitEnded, UnitStarted } from "./types.ts";
 import type { Unit } from "./unit.ts";
 import type { Utterance } from "./utterance.ts";
@@ -34,7 +35,7 @@ export function unitStarted({ utterance, unit }: Part, generation: number): Unit
 
 export function audioReady(
   { utterance, unit }: Part,
-  { pcm, pcm16 }: Pick<AudioReady, "pcm" | "pcm16">,
+  pcm: Samples,
   generation: number,
 ): AudioReady {
   const { sampleRate, channels } = unit.request.settings;
@@ -44,7 +45,6 @@ export function audioReady(
     unit: unit.request.index,
     generation,
     pcm,
-    pcm16,
     sampleRate,
     channels,
     startMs: utterance.audioMs,

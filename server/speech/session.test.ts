@@ -1,6 +1,6 @@
 /** The session's promises, over an engine of tones: order, equality, look-ahead, chunks, input, failures. */
 import { afterEach, describe, expect, it } from "vitest";
-import { toPcm16 } from "../audio/pcm.ts";
+import { toIntegers } from "../audio/pcm.ts";
 import {
   CONFIG,
   type House,
@@ -110,17 +110,15 @@ describe("speaking", () => {
   });
 
   it.each([1, 2] as const)(
-    "carries the engine's integers where nothing changed its samples: %i channels",
+    "carries the engine's integers where they are wanted and nothing changes its samples: %i channels",
     async (channels) => {
       house = await openHouse();
-      const chunks = only(await speak(house, [TEXT], { channels }), "audio");
-      expect(chunks.map(({ pcm16 }) => pcm16 !== undefined)).toEqual(
-        // Later units begin with a pause.
-        [true, true, true, false, true, true, false, true, true],
-      );
-      for (const { pcm, pcm16 } of chunks) {
-        if (pcm16 !== undefined) expect(pcm16).toEqual(toPcm16(pcm));
-      }
+      const floats = only(await speak(house, [TEXT], { channels }), "audio");
+      const integers = only(await speak(house, [TEXT], { channels, wantsIntegers: true }), "audio");
+      expect(floats.every(({ pcm }) => pcm instanceof Float32Array)).toBe(true);
+      // Pauses between units included.
+      expect(integers.map(({ pcm }) => pcm)).toEqual(floats.map(({ pcm }) => toIntegers(pcm)));
+      expect(new Set(house.native.generations.map(({ options }) => options.pcm16)).size).toBe(2);
     },
   );
 
@@ -130,9 +128,10 @@ describe("speaking", () => {
     ["a second channel", { channels: 2 }, 1],
   ])("carries no integers with %s", async (_, request, channels) => {
     house = await openHouse({ model: { ...MODEL, audio: { ...MODEL.audio, channels } } });
-    const chunks = only(await speak(house, [TEXT], request), "audio");
+    const events = await speak(house, [TEXT], { ...request, wantsIntegers: true });
+    const chunks = only(events, "audio");
     expect(chunks.length).toBeGreaterThan(3);
-    expect(chunks.every(({ pcm16 }) => pcm16 === undefined)).toBe(true);
+    expect(chunks.every(({ pcm }) => pcm instanceof Float32Array)).toBe(true);
     expect(house.native.generations.map(({ options }) => options.pcm16)).toEqual(
       new Array(3).fill(false),
     );

@@ -265,7 +265,7 @@ export class Session implements SpeechSession {
 
   #sendAudio(part: Part, piece: Piece): void {
     this.#announce(part);
-    const event = audioReady(part, piece, this.#generation);
+    const event = audioReady(part, piece.pcm, this.#generation);
     part.audioMs += audioMs(event);
     part.utterance.audioMs += audioMs(event);
     this.events.push(event, piece.frames);

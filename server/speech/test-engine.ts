@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { convertChannels } from "../audio/convert.ts";
-import { toPcm16 } from "../audio/pcm.ts";
+import { toIntegers } from "../audio/pcm.ts";
 import { NO_STATS } from "../engine/delivery.ts";
 import { Engine } from "../engine/engine.ts";
 import { EngineError } from "../engine/errors.ts";
@@ -50,9 +50,8 @@ export class ToneEngine implements NativeEngine {
   live = 0;
   mostLive = 0;
   isClosed = false;
-  /** How it writes the integers that it is asked for; a test may make them recognisable. */
-  integers: (pcm: Float32Array) => Uint8Array = toPcm16;
-
+  /** How it makes the integers that it is asked for; a test may make them recognisable. */
+  integers: (pcm: Float32Array) => Int16Array = toIntegers;
   generate(options: GenerateOptions, onEvent: EventListener): number {
     if (this.isClosed) throw new EngineError("closed", "The engine was closed.");
     const generation = { options, consumed: 0, made: 0, isCancelled: false, wake: () => {} };
@@ -130,8 +129,8 @@ export class ToneEngine implements NativeEngine {
       const firstFrame = generation.made++;
       const stereo = tone(options, firstFrame);
       const pcm = options.channels === 1 ? convertChannels(stereo, 2, 1) : stereo;
-      const integers = options.pcm16 === true ? { pcm16: this.integers(pcm) } : {};
-      onEvent({ kind: "chunk", frames: 1, firstFrame, pcm, ...integers });
+      const samples = options.pcm16 === true ? { pcm16: this.integers(pcm) } : { pcm };
+      onEvent({ kind: "chunk", frames: 1, firstFrame, ...samples });
     }
     this.live -= 1;
     const reason = !isWanted() ? "cancelled" : frames === cap ? "length" : "stop";

@@ -2,6 +2,7 @@
  * The use case as the doors see it: one session, text in and audio out at the same time. Contracts only. HTTP, SSE,
  * WebSocket and socket.io all speak to this and to nothing behind it, so none of them has logic of its own.
  */
+import type { Samples } from "../audio/pcm.ts";
 import type { Model, Sampling, VoicePrompt } from "../models/types.ts";
 import type { Granularity } from "../text/segment.ts";
 
@@ -40,6 +41,8 @@ export interface SpeechSettings {
   readonly firstChunkFrames?: number | undefined;
   /** Audio may be this far ahead of the listener before generation pauses; Infinity for files. */
   readonly maxLeadMs: number;
+  /** Audio may come as 16-bit integers, since that is what leaves the server; it does where nothing changes the engine's. */
+  readonly wantsIntegers?: boolean | undefined;
 }
 
 export interface SessionRequest extends SpeechSettings {
@@ -83,10 +86,8 @@ export interface AudioReady {
   readonly utterance: number;
   readonly unit: number;
   readonly generation: number;
-  /** Interleaved, never empty; not clipped. */
-  readonly pcm: Float32Array;
-  /** The same samples as `toPcm16` gives them, where the engine's audio left the session as it came. */
-  readonly pcm16?: Uint8Array | undefined;
+  /** Interleaved, never empty; floats are not clipped. */
+  readonly pcm: Samples;
   readonly sampleRate: number;
   readonly channels: number;
   /** Position of the first sample in the utterance's audio. */

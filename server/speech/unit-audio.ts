@@ -4,11 +4,10 @@
  * on the door, and a unit is complete when its last frame is.
  */
 import { createConverter, type PcmStage } from "../audio/convert.ts";
-import { concatBytes, concatSamples } from "../audio/pcm.ts";
+import { concatSamples, type Samples } from "../audio/pcm.ts";
 import { createTimeStretch } from "../audio/speed.ts";
-import type { AudioChunk } from "../engine/types.ts";
 import type { AudioFormat } from "../models/types.ts";
-import type { AudioReady, SpeechSettings } from "./types.ts";
+import type { SpeechSettings } from "./types.ts";
 
 export type OutputShape = Pick<SpeechSettings, "speed" | "sampleRate" | "channels">;
 
@@ -24,18 +23,12 @@ export function leavesSamples(made: ReturnType<typeof madeFor>, target: OutputSh
   );
 }
 
-/** Chunks as one; integers only where each of them has some. */
-export function joined(chunks: readonly AudioChunk[]): Pick<AudioReady, "pcm" | "pcm16"> {
-  const pcm = concatSamples(chunks.map((chunk) => chunk.pcm));
-  const integers = chunks.flatMap((chunk) => chunk.pcm16 ?? []);
-  return { pcm, pcm16: integers.length === chunks.length ? concatBytes(integers) : undefined };
-}
-
-export class UnitAudio implements PcmStage {
+export class UnitAudio {
   readonly #stages: readonly PcmStage[];
-  #silence: Float32Array | undefined;
-  /** Silence that is of its length whatever the speed and the rate. */
-  #exactSilence: Float32Array | undefined;
+  /** Samples of silence that are still to come in front, as the engine counts them. */
+  #pause: number;
+  /** Samples of silence that is of its length whatever the speed and the rate. */
+  #silence: number;
 
   /**
    * @param source as `madeFor` says
@@ -54,24 +47,20 @@ export class UnitAudio implements PcmStage {
       createTimeStretch(target.speed, sampleRate, channels),
       createConverter({ sampleRate, channels }, target),
     ];
-    const samples = Math.round((pauseMs / 1000) * sampleRate) * channels;
-    if (samples > 0) this.#silence = new Float32Array(samples);
-    const exact = Math.round((silenceMs / 1000) * target.sampleRate) * target.channels;
-    if (exact > 0) this.#exactSilence = new Float32Array(exact);
+    this.#pause = Math.round((pauseMs / 1000) * sampleRate) * channels;
+    this.#silence = Math.round((silenceMs / 1000) * target.sampleRate) * target.channels;
   }
 
-  /** Gives `pcm` itself where nothing was changed. */
-  push(pcm: Float32Array): Float32Array {
-    const whole = this.#silence === undefined ? pcm : concatSamples([this.#silence, pcm]);
-    this.#silence = undefined;
-    return this.#behindSilence(this.#stages.reduce((samples, stage) => stage.push(samples), whole));
-  }
-
-  #behindSilence(pcm: Float32Array): Float32Array {
-    if (this.#exactSilence === undefined) return pcm;
-    const whole = concatSamples([this.#exactSilence, pcm]);
-    this.#exactSilence = undefined;
-    return whole;
+  /** Gives `pcm` itself where nothing was changed. Integers only where `leavesSamples`: no stage has anything to do then. */
+  push(pcm: Samples): Samples {
+    const [pause, silence] = [this.#pause, this.#silence];
+    [this.#pause, this.#silence] = [0, 0];
+    if (pcm instanceof Int16Array) return behindSilence(pause + silence, pcm);
+    const whole = behindSilence(pause, pcm);
+    return behindSilence(
+      silence,
+      this.#stages.reduce((samples, stage) => stage.push(samples), whole),
+    );
   }
 
   end(): Float32Array {
@@ -82,4 +71,10 @@ export class UnitAudio implements PcmStage {
     }
     return tail;
   }
+}
+
+function behindSilence<T extends Samples>(samples: number, pcm: T): T {
+  if (samples === 0) return pcm;
+  const whole = pcm instanceof Int16Array ? new Int16Array(samples) : new Float32Array(samples);
+  return concatSamples([whole, pcm]) as T;
 }

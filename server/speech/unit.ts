@@ -3,7 +3,7 @@
  * go of all three however it ends. Reading it gives chunks; while nobody reads, the engine holds its audio back.
  */
 
-import { concatSamples } from "../audio/pcm.ts";
+import { concatSamples, type Samples } from "../audio/pcm.ts";
 import type { EngineStream } from "../engine/stream.ts";
 import type { AudioChunk, Finished, GenerateOptions } from "../engine/types.ts";
 import type { Model } from "../models/types.ts";
@@ -13,7 +13,7 @@ import { parkWhilePaused } from "./parking.ts";
 import type { FedSegment } from "./text-feed.ts";
 import type { Turns } from "./turns.ts";
 import type { FirstAudioTiming, SpeechSettings } from "./types.ts";
-import { joined, leavesSamples, madeFor, UnitAudio } from "./unit-audio.ts";
+import { leavesSamples, madeFor, UnitAudio } from "./unit-audio.ts";
 
 /** What a unit needs of the house. */
 export interface Studio {
@@ -55,9 +55,7 @@ export interface UnitRequest {
 
 export interface Piece {
   /** May be empty while a filter fills up. */
-  readonly pcm: Float32Array;
-  /** The same samples as 16-bit integers, where they are still the engine's. */
-  readonly pcm16?: Uint8Array | undefined;
+  readonly pcm: Samples;
   readonly frames: number;
 }
 
@@ -66,6 +64,12 @@ const NOBODY_WAITS_MS = 86_400_000;
 
 /** With less to hear than this, in milliseconds, a listener gets what there is: small chunks cost little, gaps are heard. */
 const DRY_MS = 200;
+
+/**
+ * Frames that follow each other faster than this, in milliseconds, leave the engine together: to take in a message costs
+ * the event loop far more than its samples do.
+ */
+const HOLD_MS = 10;
 
 const MASK64 = (1n << 64n) - 1n;
 
@@ -193,6 +197,7 @@ export class Unit {
     if (!(await this.#ticket.granted) || this.#isCancelled) return undefined;
     this.#waitedMs = this.#studio.now() - wishedAt;
     onAdmitted();
+    const { mostAtOnce, mostHeldFrames } = this.#planner;
     // Who has run dry in the middle of his text is no newcomer: to have next to nothing is not to have begun.
     const leadMs = Math.max(listener.aheadMs(), claim.kind === "first" ? 0 : 1);
     this.#stream = this.#studio.generate({
@@ -201,9 +206,10 @@ export class Unit {
       textRows: plan.textRows,
       maxFrames: plan.maxFrames,
       channels: made.channels,
-      pcm16: leavesSamples(made, settings),
+      chunks: { growth: mostAtOnce, maxFrames: mostAtOnce, holdMs: HOLD_MS },
+      pcm16: settings.wantsIntegers === true && leavesSamples(made, settings),
       leadMs: Math.min(leadMs, NOBODY_WAITS_MS),
-      reserveMs: (this.#planner.mostHeldFrames * 1000) / model.audio.framesPerSecond,
+      reserveMs: (mostHeldFrames * 1000) / model.audio.framesPerSecond,
       sampling: {
         ...this.#studio.samplingFor(settings),
         seed: this.request.seed & MASK64,
@@ -238,10 +244,9 @@ export class Unit {
   /** Everything that is pending, as one chunk. */
   #piece(): Piece {
     const frames = this.#framesRead - this.#framesGiven;
-    const made = joined(this.#pending);
+    const made = concatSamples(this.#pending.map(({ pcm, pcm16 }) => pcm16 ?? pcm));
     this.#pending = [];
     this.#framesGiven = this.#framesRead;
-    const pcm = frames > 0 ? (this.#audio?.push(made.pcm) ?? made.pcm) : made.pcm;
-    return { pcm, pcm16: pcm === made.pcm ? made.pcm16 : undefined, frames };
+    return { pcm: frames > 0 ? (this.#audio?.push(made) ?? made) : made, frames };
   }
 }

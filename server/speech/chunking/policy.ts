@@ -17,8 +17,10 @@ export interface ChunkPolicyOptions extends AdaptiveOptions {
 export interface ChunkPlanner {
   /** Frames that may be held back at most from a listener who is about to run dry. */
   readonly mostHeldFrames: number;
+  /** Frames that may come at once at most: sizes that somebody wishes for are kept to the frame. */
+  readonly mostAtOnce: number;
   /**
-   * Called for each new frame and once when generation has finished.
+   * Called when frames have come and once when generation has finished.
    * @param frames frames generated so far; @param now seconds on a steady clock
    * @returns frames that leave now; undefined to hold them; 0 if only the end is to be told
    */
@@ -48,6 +50,7 @@ export function chunkPlanner(options: ChunkPolicyOptions): ChunkPlanner {
       controller === undefined
         ? Math.max(first, steady, ...(policy === "ramp" ? ramp : [])) - 1
         : 0,
+    mostAtOnce: controller === undefined ? 1 : Math.max(1, Math.floor(steady / 2)),
     take(frames, finished, now) {
       if (frames === taken) return finished ? 0 : undefined;
       const count = ask(frames, finished, now);
