@@ -317,7 +317,7 @@ __global__ void __launch_bounds__(kSegments* kWarp, N == 1 ? 2 : 1) split_produc
 constexpr int kLargeTiles = 4;   // of outputs
 constexpr int kLargeRows = 64;
 constexpr int kLargeWarps = 4;
-constexpr int kLargeStages = 4;
+constexpr int kLargeStages = 3;
 constexpr int kLargeBlocks = 2;  // blocks of inputs a stage
 constexpr int kLargeLd = kLargeBlocks * kBlockK + kSpread;
 constexpr int kLargeWeights = kLargeTiles * kLargeBlocks * 2 * kWarp;                                     // of a stage, in 16 bytes
@@ -325,7 +325,7 @@ constexpr int kLargeStage = kLargeWeights + kLargeRows * kLargeLd / 8;          
 constexpr size_t kLargeBytes = size_t{kLargeStages} * kLargeStage * 16;
 
 template <class Out>
-__global__ void __launch_bounds__(kLargeWarps* kWarp, 2) large_product_kernel(PackedMatrix w, const bf16* x, int ld, int m, Out out) {
+__global__ void __launch_bounds__(kLargeWarps* kWarp, 3) large_product_kernel(PackedMatrix w, const bf16* x, int ld, int m, Out out) {
   SONANT_DYNAMIC_SHARED(shared);
   constexpr int kThreads = kLargeWarps * kWarp, kTiles = 2, kColumns = 4;  // of a warp
   constexpr int kVectors = kLargeBlocks * kBlockK / 8, kCopies = kLargeRows * kVectors / kThreads, kWeightCopies = kLargeWeights / kThreads;
@@ -405,16 +405,28 @@ __global__ void __launch_bounds__(kLargeWarps* kWarp, 2) large_product_kernel(Pa
       }
     }
   }
+  // What the results need is read for all rows of a tile before the first of them is stored, so that the loads wait together.
 #pragma unroll
-  for (int i = 0; i < kTiles; i++)
+  for (int i = 0; i < kTiles; i++) {
+    const int feature = (tile0 + warp % 2 * kTiles + i) * kTileN + 2 * g;
+    if (feature >= w.n) break;
+    decltype(out.early(0, 0)) early[kColumns][2];
+    decltype(out.old(0, 0)) old[kColumns][2];
 #pragma unroll
     for (int j = 0; j < kColumns; j++)
 #pragma unroll
       for (int c = 0; c < 2; c++) {
-        const int row = row0 + half + j * kTileRows + 2 * t + c, feature = (tile0 + warp % 2 * kTiles + i) * kTileN + 2 * g;
-        if (row >= m || feature >= w.n) continue;
-        out(feature, row, total[i][j][c] + sum[i][j][c], total[i][j][c + 2] + sum[i][j][c + 2], out.early(feature, row), out.old(feature, row));
+        const int row = min(row0 + half + j * kTileRows + 2 * t + c, m - 1);
+        early[j][c] = out.early(feature, row), old[j][c] = out.old(feature, row);
       }
+#pragma unroll
+    for (int j = 0; j < kColumns; j++)
+#pragma unroll
+      for (int c = 0; c < 2; c++) {
+        const int row = row0 + half + j * kTileRows + 2 * t + c;
+        if (row < m) out(feature, row, total[i][j][c] + sum[i][j][c], total[i][j][c + 2] + sum[i][j][c + 2], early[j][c], old[j][c]);
+      }
+  }
 }
 
 // fp32: a block makes 32 outputs of 32 rows. The matrix is [n][k]. blockIdx = (outputs / 32, rows / 32).
