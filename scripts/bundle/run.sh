@@ -6,22 +6,25 @@ set -eu
 
 usage() {
   cat <<'END'
-Usage: ./run.sh [--device cuda] [--concurrency 1,16,64] [--seconds 10] [--model FOLDER] [--json FILE]
+Usage: ./run.sh [--device cuda] [--concurrency 1,16,64] [--seconds 10] [--processes N] [--real-time] [--model FOLDER] [--json FILE]
 
   --device NAME          auto, cpu, cuda or cuda:N (cuda)
   --concurrency N,N,...  requests at once, each followed by the next (1,16,64)
   --seconds N            how long each step takes new requests (10)
+  --processes N          processes of clients, which share the processor with the server (1)
+  --real-time            clients at the speech socket that hear no faster than one does
   --model FOLDER         a checkpoint; without it, the full-size model with random weights, which are made first
   --json FILE            where the figures go (server.json)
 END
   exit "$1"
 }
 
-device=cuda concurrency=1,16,64 seconds=10 model= json=server.json
+device=cuda concurrency=1,16,64 seconds=10 processes=1 model= json=server.json clients="--target http"
 while [ $# -gt 0 ]; do
   case $1 in
     --help | -h) usage 0 ;;
-    --device | --concurrency | --seconds | --model | --json)
+    --real-time) clients="--target ws --real-time-readers" && shift ;;
+    --device | --concurrency | --seconds | --processes | --model | --json)
       [ $# -ge 2 ] || usage 2 >&2
       eval "${1#--}=\$2"
       shift 2
@@ -47,10 +50,11 @@ if [ -z "$model" ]; then
 else
   name=$model
 fi
-printf 'served_model_names: ["%s"]\n' "$name" >"$work/deploy.yaml"
+# All clients come from one address.
+printf 'served_model_names: ["%s"]\nws: { max_sessions_per_client: 4096 }\n' "$name" >"$work/deploy.yaml"
 
 # Room for as many as are measured at once, so that nobody waits for a place.
 most=$(echo "$concurrency" | tr , '\n' | sort -n | tail -n 1)
 export SONANT_DEVICE="$device" SONANT_MAX_NUM_SEQS="$most" SONANT_VOICES_DIR="$work/voices"
 typescript server/cli/stress.ts --config "$work/deploy.yaml" --model "$model" \
-  --target http --warmup 4 --shape levels --concurrency "$concurrency" --step-seconds "$seconds" --report "$json"
+  $clients --processes "$processes" --warmup 4 --shape levels --concurrency "$concurrency" --step-seconds "$seconds" --report "$json"

@@ -83,7 +83,7 @@ export const frameStage = z.strictObject({
   max_num_seqs: z
     .int()
     .min(0)
-    .max(1024)
+    .max(4000)
     .default(0)
     .describe(
       "Requests that are spoken side by side, on all devices together; 0: 512 on each GPU, 32 on a processor, or 16 of a large model",
