@@ -15,6 +15,8 @@ export default defineConfig({
         test: {
           name: "unit",
           environment: "node",
+          // Vitest leaves a processor to itself, which is half of a machine with two.
+          maxWorkers: "100%",
           include: folders.map((folder) => `${folder}/**/*.test.ts`),
           exclude: [integration, "**/node_modules/**", "native/build/**"],
         },
@@ -26,7 +28,9 @@ export default defineConfig({
           retry,
           include: folders.map((folder) => `${folder}/**/*.int.test.ts`),
           exclude: ["**/node_modules/**", "native/build/**"],
-          fileParallelism: false,
+          // Engines of tests have one thread, and their servers are waited for: two files share a processor well.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

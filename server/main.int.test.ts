@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..");
-const LONG = "The ferry leaves at nine, and the next one leaves at noon. ".repeat(6);
+const LONG = "The ferry leaves at nine, and the next one leaves at noon. ".repeat(3);
 
 let folder: string;
 let child: ChildProcess | undefined;
@@ -82,7 +82,7 @@ it("prints its configuration without its secrets, drains on SIGTERM, and ends we
 
 it("stops at once on a second signal", async () => {
   const server = run("--port", "0", "--no-ui");
-  const answer = await speak(await address(), LONG.repeat(20));
+  const answer = await speak(await address(), LONG.repeat(40));
   server.kill("SIGTERM");
   await vi.waitUntil(() => lines.some((line) => line.includes("shutting down")));
   // Signals that follow closely count as one.

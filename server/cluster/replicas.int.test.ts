@@ -18,7 +18,7 @@ const PER_MINUTE = 20;
 /** Each client has its own, since what they may ask in a minute is counted. */
 const KEYS = Array.from({ length: 60 }, (_, i) => `key-${i}`);
 const WISH = { voice: "clara", seed: 11 } as const;
-const LONG = "The ferry leaves at nine, and the next one leaves at noon. ".repeat(5);
+const LONG = "The ferry leaves at nine, and the next one leaves at noon. ".repeat(3);
 
 let redis: HelperProcess;
 let bucket: ObjectService;

@@ -14,13 +14,18 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
 
 const http = CASES.filter(({ method }) => method !== "WS" && method !== "UNIT");
 const run = http.filter(({ name }) => !Object.hasOwn(LEFT_OUT, name));
-const answers = new Map<string, CaseAnswer>();
+/** A case that waits ten seconds for a clip that never comes: it begins first, and the others are run meanwhile. */
+const SLOW = "ref_url_slow";
+const answers = new Map<string, Promise<CaseAnswer>>();
 
 let house: CaseHouse;
 let clips: ClipServer;
 
 beforeAll(async () => {
   [house, clips] = await Promise.all([CaseHouse.open(), ClipServer.start()]);
+  for (const wireCase of run.filter(({ name }) => name === SLOW)) {
+    void play(wireCase);
+  }
 });
 
 afterAll(async () => {
@@ -28,9 +33,18 @@ afterAll(async () => {
   await house?.close();
 });
 
-async function play(wireCase: WireCase): Promise<CaseAnswer> {
-  const known = answers.get(wireCase.name);
+function play(wireCase: WireCase): Promise<CaseAnswer> {
+  const { name } = wireCase;
+  const known = answers.get(name);
   if (known !== undefined) return known;
+  const answer = playAnew(wireCase);
+  answers.set(name, answer);
+  // A test that is tried again asks again.
+  answer.catch(() => answers.delete(name));
+  return answer;
+}
+
+async function playAnew(wireCase: WireCase): Promise<CaseAnswer> {
   const server = await house.serve(wireCase, clips.host);
   try {
     const answer = await playHttp({ url: server.url, clips }, wireCase);
@@ -38,7 +52,6 @@ async function play(wireCase: WireCase): Promise<CaseAnswer> {
       await vi.waitUntil(() => server.fake?.last.wasStopped);
       expect(server.fake?.sessions).toHaveLength(1);
     }
-    answers.set(wireCase.name, answer);
     return answer;
   } finally {
     await server.close();

@@ -42,6 +42,7 @@ const VOICES = { vivian: "clara", junhao: "nora" };
 /** The doors as a case sees them. */
 function stageOf(house: TestHouse, doors: Doors): Stage {
   const { sampleRate, framesPerSecond } = house.service.model.audio;
+  let held: Socket | undefined;
   return {
     url: `ws://127.0.0.1:${doors.port}`,
     sampleRate,
@@ -58,10 +59,12 @@ function stageOf(house: TestHouse, doors: Doors): Stage {
       return ours.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
     },
     async hold(isHeld) {
-      const socket = doors.connections.at(-1);
-      if (isHeld) return socket?.cork();
-      if (socket !== undefined) await untilFull(socket);
-      socket?.uncork();
+      if (isHeld) {
+        held = doors.connections.at(-1);
+        return held?.cork();
+      }
+      if (held !== undefined) await untilFull(held);
+      held?.uncork();
     },
   };
 }
