@@ -1,7 +1,7 @@
 /** The server as an operator runs it: how it starts, what it says of mistakes, and how it ends. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -52,7 +52,15 @@ function speak(url: string, input: string): Promise<Response> {
 }
 
 it("prints its configuration without its secrets, drains on SIGTERM, and ends well", async () => {
-  const server = run("--port", "0", "--no-ui");
+  // Far longer than the test may take: the server ends because everybody has been served.
+  const config = join(folder, "deploy.yaml");
+  const deploy = {
+    model: join(ROOT, "native/models/starter"),
+    served_model_names: ["starter"],
+    server: { drain_timeout_s: 3600 },
+  };
+  writeFileSync(config, JSON.stringify(deploy));
+  const server = run("--port", "0", "--no-ui", "--config", config);
   const url = await address();
   const printed = lines.find((line) => line.includes('"msg":"configuration"')) ?? "{}";
   expect(JSON.parse(printed).sha256).toMatch(/^[0-9a-f]{64}$/);

@@ -31,6 +31,8 @@ const USAGE =
   "Usage: npm start -- [--config FILE] [--port 8091] [--host 127.0.0.1] [--model NAME|FOLDER] [--threads N] [--no-ui]";
 /** Signals that come this close to each other were sent once, by a terminal and by a wrapper. */
 const SAME_SIGNAL_MS = 500;
+/** How often a closing server looks for connections that have fallen idle. */
+const IDLE_SWEEP_MS = 50;
 
 /** Exit status that asks whoever watches over this process to start it again; `npm start` does (scripts/start.mjs). */
 const START_AGAIN = 75;
@@ -224,8 +226,11 @@ async function shutDown({
     () => http.server.closeAllConnections(),
     Math.max(0, until - performance.now()),
   );
+  // Who has been answered only now keeps his connection for a next request that would be refused.
+  const sweep = setInterval(() => http.server.closeIdleConnections(), IDLE_SWEEP_MS);
   await http.close();
   clearTimeout(timer);
+  clearInterval(sweep);
   await pages?.close();
   cluster?.close();
   await models.close();
