@@ -1,6 +1,7 @@
 #include "engine/pcm16.h"
 
 #include <bit>
+#include <type_traits>
 
 namespace sonant {
 
@@ -19,6 +20,28 @@ std::vector<int16_t> to_pcm16(std::span<const float> samples) {
     integers[i] = static_cast<int16_t>((whole - is_above) >> 16);
   }
   return integers;
+}
+
+namespace {
+
+// `channels` is a number or, for a loop that can be vectorised, a constant.
+template <class Channels>
+std::vector<float> mean(std::span<const float> samples, Channels channels) {
+  const size_t n = samples.size() / static_cast<size_t>(channels);
+  std::vector<float> means(n);
+  for (size_t i = 0; i < n; ++i) {
+    float sum = 0;
+    for (size_t c = 0; c < static_cast<size_t>(channels); ++c) sum += samples[i * static_cast<size_t>(channels) + c];
+    means[i] = sum / static_cast<float>(channels);
+  }
+  return means;
+}
+
+}  // namespace
+
+std::vector<float> to_mono(std::span<const float> samples, int channels) {
+  if (channels == 2) return mean(samples, std::integral_constant<int, 2>{});
+  return mean(samples, channels);
 }
 
 }  // namespace sonant

@@ -12,16 +12,8 @@ namespace {
 
 // Prompts and recordings are put off for so many ticks at most.
 constexpr int kMostPutOff = 3;
-// Interleaved channels to their mean, in place.
-void mix_to_mono(std::vector<float>& pcm, size_t channels) {
-  const size_t samples = pcm.size() / channels;
-  for (size_t i = 0; i < samples; ++i) {
-    float sum = 0;
-    for (size_t c = 0; c < channels; ++c) sum += pcm[i * channels + c];
-    pcm[i] = sum / static_cast<float>(channels);
-  }
-  pcm.resize(samples);
-}
+// Among more, a first sound is handed out with the others', a step of the language model later.
+constexpr size_t kFewSpeak = 8;
 
 // A listener notices a longer silence.
 constexpr double kUnderrunMs = 100;
@@ -281,10 +273,11 @@ void Scheduler::decode() {
   for (Sequence* sequence : decoding_) sequence->decoding = true;
 }
 
-// Whether the decode under way is not to be left to the next tick.
+// Whether the decode under way is not to be left to the next tick: for a first sound, unless so many speak that they would
+// all wait for it longer than it would wait for their next frame.
 bool Scheduler::better_now() const {
   const auto first_sound = [](const Sequence* one) { return !one->first_audio && one->chunk_complete(); };
-  return std::any_of(decoding_.begin(), decoding_.end(), first_sound) ||
+  return (decoding_.size() <= kFewSpeak && std::any_of(decoding_.begin(), decoding_.end(), first_sound)) ||
          std::none_of(live_.begin(), live_.end(), [&](const auto& one) { return ready(*one); });
 }
 
@@ -330,7 +323,7 @@ void Scheduler::hand_out(Sequence& sequence, std::vector<Event>& events) {
   events.push_back(sequence.chunker.take(sequence.id));
   Event& event = events.back();
   if (sequence.decoder && sequence.request.channels == 1) {
-    mix_to_mono(event.pcm, static_cast<size_t>(backend_.codec->config().channels));
+    event.pcm = to_mono(event.pcm, backend_.codec->config().channels);
   }
   if (sequence.request.pcm16) event.pcm16 = to_pcm16(std::exchange(event.pcm, {}));
   sequence.delivered += event.frames;

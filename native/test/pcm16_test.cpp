@@ -69,6 +69,13 @@ TEST(pcm16_of_any_length) {
   }
 }
 
+TEST(mono_is_the_mean_of_all_channels) {
+  CHECK((to_mono(std::vector<float>{1, 0, -1, 1, 0.5f, 0.25f}, 2) == std::vector<float>{0.5f, 0, 0.375f}));
+  CHECK((to_mono(std::vector<float>{3, 0, 0, 1, 2, 3}, 3) == std::vector<float>{1, 2}));
+  CHECK((to_mono(std::vector<float>{0.5f, -1}, 1) == std::vector<float>{0.5f, -1}));
+  CHECK(to_mono({}, 2).empty());
+}
+
 TEST(engine_gives_chunks_as_integers_instead_of_floats) {
   for (const bool beside : {false, true}) {
     const auto state = std::make_shared<FakeState>();
