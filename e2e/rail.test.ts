@@ -2,6 +2,7 @@
 import type { Page } from "playwright";
 import { describe, expect, it } from "vitest";
 import { openHouse } from "./journey.ts";
+import { PHONE } from "./page-visit.ts";
 import { shoot, type Visit, visit } from "./playground-page.ts";
 import { addPanel, dropFile } from "./voices-page.ts";
 
@@ -48,6 +49,23 @@ describe("voices", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     expect(await rail.getAttribute("data-armed")).toBe("false");
+  });
+
+  it("are there with the chosen one in sight, and the page at its top on a phone", async () => {
+    const { page } = await arrive(PHONE);
+    const last = page.locator("[role=option]").last();
+    await page.getByRole("listbox").press("End");
+    await page.getByRole("listbox").press("Enter");
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.reload();
+    await expect.poll(() => last.getAttribute("aria-selected")).toBe("true");
+    const place = () =>
+      last.evaluate((row) => {
+        const list = row.closest("[role=listbox]")?.getBoundingClientRect() ?? new DOMRect();
+        const { top, bottom } = row.getBoundingClientRect();
+        return { isShown: top >= list.top - 1 && bottom <= list.bottom + 1, scrolled: scrollY };
+      });
+    await expect.poll(place).toEqual({ isShown: true, scrolled: 0 });
   });
 
   it("are found by a search, which says when nothing fits", async () => {

@@ -225,13 +225,13 @@ describe("cloning with the microphone", () => {
         .poll(() => level.evaluate((meter) => (meter as HTMLMeterElement).value))
         .toBeGreaterThan(-45);
       await shoot(page, "voices-recording-desktop-light");
-      await state.filter({ hasText: /Recording: [5-9]\.\d s/ }).waitFor();
+      await state.filter({ hasText: /Recording: [2-9]\.\d s/ }).waitFor();
       await page.getByRole("button", { name: "Stop", exact: true }).click();
       await page.getByRole("heading", { name: "Your recording" }).waitFor();
       expect(await check(page, "silent").getAttribute("data-grade")).toBe("pass");
       await saveAs(page, "Spoken");
       const { duration_s } = await stored("Spoken");
-      expect(duration_s).toBeGreaterThan(4.5);
+      expect(duration_s).toBeGreaterThan(1.5);
       const bytes = (await recordingOf("Spoken")).subarray(44);
       let energy = 0;
       for (let i = 0; i < bytes.length; i += 2) energy += (bytes.readInt16LE(i) / 32_768) ** 2;

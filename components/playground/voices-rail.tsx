@@ -146,7 +146,8 @@ function RailList({ voices, current, onCurrent, query }: RailListProps) {
 
   useEffect(() => {
     if (active === undefined) return;
-    list.current?.querySelector(`#voice-${cssId(active.id)}`)?.scrollIntoView({ block: "nearest" });
+    const row = list.current?.querySelector(`#voice-${cssId(active.id)}`);
+    if (list.current && row) showWithin(list.current, row);
   }, [active]);
 
   const listen = (voice: Voice) => {
@@ -246,6 +247,13 @@ function RailList({ voices, current, onCurrent, query }: RailListProps) {
       ))}
     </div>
   );
+}
+
+/** Scrolls the list to a row, and nothing else: on a phone the page would jump to the list when it is opened. */
+function showWithin(list: HTMLElement, row: Element): void {
+  const [frame, place] = [list.getBoundingClientRect(), row.getBoundingClientRect()];
+  if (place.top < frame.top) list.scrollTop -= frame.top - place.top;
+  else if (place.bottom > frame.bottom) list.scrollTop += place.bottom - frame.bottom;
 }
 
 /** Ids of voices may hold characters that an element's id in a selector may not. */
