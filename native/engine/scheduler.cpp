@@ -12,8 +12,8 @@ namespace {
 
 // Prompts and recordings are put off for so many ticks at most.
 constexpr int kMostPutOff = 3;
-// Among more, a first sound is handed out with the others', a step of the language model later.
-constexpr size_t kFewSpeak = 8;
+// Among more than so many for each of them, first sounds are handed out with the others', a step of the language model later.
+constexpr size_t kNewcomersWeigh = 8;
 
 // A listener notices a longer silence.
 constexpr double kUnderrunMs = 100;
@@ -273,11 +273,12 @@ void Scheduler::decode() {
   for (Sequence* sequence : decoding_) sequence->decoding = true;
 }
 
-// Whether the decode under way is not to be left to the next tick: for a first sound, unless so many speak that they would
-// all wait for it longer than it would wait for their next frame.
+// Whether the decode under way is not to be left to the next tick: for first sounds, unless they are so few among so many
+// that all would wait for them longer than they would wait for the next frame of all.
 bool Scheduler::better_now() const {
   const auto first_sound = [](const Sequence* one) { return !one->first_audio && one->chunk_complete(); };
-  return (decoding_.size() <= kFewSpeak && std::any_of(decoding_.begin(), decoding_.end(), first_sound)) ||
+  const auto newcomers = static_cast<size_t>(std::count_if(decoding_.begin(), decoding_.end(), first_sound));
+  return (newcomers > 0 && newcomers * kNewcomersWeigh >= decoding_.size()) ||
          std::none_of(live_.begin(), live_.end(), [&](const auto& one) { return ready(*one); });
 }
 

@@ -6,7 +6,7 @@
 //
 // Where the codec decodes beside the language model, a tick only begins to decode its frames, and the
 // next one waits for them after its step and hands them out. A tick waits for its own where somebody
-// would notice: for a sequence's first sound while few speak, and when there is no next step to wait behind.
+// would notice: for first sounds, unless they are few among many, and when there is no next step to wait behind.
 //
 // All live sequences fit one batch, and usually all that are ready are in it. Where that would be too slow
 // for one whose listener is about to run dry, those that are ahead of theirs yield, and new prompts and

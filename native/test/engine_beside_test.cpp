@@ -121,26 +121,34 @@ TEST(engine_beside_gives_the_first_sound_before_the_next_step) {
   rig.check_nothing_left();
 }
 
-TEST(engine_beside_gives_a_first_sound_in_a_crowd_behind_the_next_step) {
-  const auto state = beside();
-  Gate gate;
-  state->on_step = [&](int) { gate.wait(); };
-  Rig rig({.max_sequences = 32}, state);
-  std::vector<RequestId> all = {rig.engine->generate(request(2, kEndless))};
-  gate.wait_arrival(1);
-  for (int i = 0; i < 8; ++i) all.push_back(rig.engine->generate(request(2, kEndless)));
-  gate.pass();  // takes them in
-  gate.wait_arrival(2);
-  gate.pass();  // their first step, in which nine speak
-  gate.wait_arrival(3);
-  CHECK_EQUAL(rig.listener.so_far(all[1]).frames, 0);
-  gate.pass();
-  gate.wait_arrival(4);
-  for (size_t i = 1; i < all.size(); ++i) CHECK_EQUAL(rig.listener.so_far(all[i]).frames, 1);
-  for (const RequestId id : all) rig.engine->cancel(id);
-  gate.open();
-  for (const RequestId id : all) rig.listener.wait_done(id);
-  rig.check_nothing_left();
+TEST(engine_beside_gives_a_first_sound_among_many_behind_the_next_step) {
+  for (const bool has_crowd : {true, false}) {
+    const auto state = beside();
+    Gate gate;
+    state->on_step = [&](int) { gate.wait(); };
+    Rig rig({.max_sequences = 32}, state);
+    std::vector<RequestId> all = {rig.engine->generate(request(2, kEndless))};
+    gate.wait_arrival(1);
+    int arrivals = 1;
+    const auto step = [&] {
+      gate.pass();
+      gate.wait_arrival(++arrivals);
+    };
+    const auto join = [&](int count) {  // the next step but one is their first
+      for (int i = 0; i < count; ++i) all.push_back(rig.engine->generate(request(2, kEndless)));
+      step();
+    };
+    if (has_crowd) join(7), step();
+    join(has_crowd ? 1 : 8);
+    step();  // one newcomer among nine, or eight
+    CHECK_EQUAL(rig.listener.so_far(all.back()).frames, has_crowd ? 0 : 1);
+    step();
+    CHECK_EQUAL(rig.listener.so_far(all.back()).frames, 1);
+    for (const RequestId id : all) rig.engine->cancel(id);
+    gate.open();
+    for (const RequestId id : all) rig.listener.wait_done(id);
+    rig.check_nothing_left();
+  }
 }
 
 TEST(engine_beside_hands_out_all_before_it_rests) {
