@@ -1,4 +1,4 @@
-/** `npm run model -- convert` makes one file of whatever weights were downloaded, and leaves nothing half done. */
+/** `npm run model -- convert` and `quantise` make a model folder of another one, and leave nothing half done. */
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -69,4 +69,24 @@ it("says what is wrong and leaves nothing behind", async () => {
   const inside = await convert(model, join(model, "out"));
   expect(inside.status).toBe(2);
   expect(inside.stderr).toContain("lies inside");
+});
+
+it("quantises the language model of a folder, or leaves nothing behind", async () => {
+  const quantise = (...args: string[]) => new Command("model.ts", ["quantise", ...args]).result;
+  const out = join(folder, "quantised");
+  const model = modelFolder("exact");
+  expect((await quantise(model, out)).status).toBe(0);
+  const lm = tensorsOf(join(out, "lm/model.safetensors"));
+  expect(lm["transformer.wte.weight"]?.dtype).toBe("I8");
+  const weights = "codec/model.safetensors";
+  expect(readFileSync(join(out, weights)).equals(readFileSync(join(model, weights)))).toBe(true);
+  expect(readFileSync(join(out, "voices/nora.json"), "utf8")).toBe("{}");
+
+  const broken = join(model, "lm/model.safetensors");
+  writeFileSync(broken, readFileSync(broken).subarray(0, 10_000));
+  const never = join(folder, "never-quantised");
+  const { status, stderr } = await quantise(model, never);
+  expect(status).toBe(1);
+  expect(stderr).toContain("lm/model.safetensors");
+  expect(existsSync(never)).toBe(false);
 });

@@ -111,6 +111,23 @@ async function random(args: string[]): Promise<void> {
   process.stdout.write(`${folder}\n`);
 }
 
+/** Ends with a sentence unless a model folder can be made of another one. */
+function checkFolders(from: string, to: string): void {
+  if (!existsSync(from)) usage(`${from} is not there`);
+  if (existsSync(to)) usage(`${to} is already there; name a new folder`);
+  if (resolve(to).startsWith(join(resolve(from), "/")))
+    usage(`${to} lies inside ${from}; name a folder beside it`);
+}
+
+/** Runs the tool on parts of a folder that is being made; if it fails, nothing of that is left. */
+async function toolInto(folder: string, ...args: string[]): Promise<void> {
+  const { status } = await runTool("sonant_model", args);
+  if (status === 0) return;
+  // Half a model folder would be taken for a whole one.
+  await rm(folder, { recursive: true, force: true });
+  process.exit(status);
+}
+
 async function convert(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
@@ -120,19 +137,12 @@ async function convert(args: string[]): Promise<void> {
   const { dtype } = values;
   const [from, to, ...rest] = positionals;
   if (from === undefined || to === undefined || rest.length > 0) usage(USAGE);
-  if (!existsSync(from)) usage(`${from} is not there`);
-  if (existsSync(to)) usage(`${to} is already there; name a new folder`);
-  if (resolve(to).startsWith(join(resolve(from), "/")))
-    usage(`${to} lies inside ${from}; name a folder beside it`);
+  checkFolders(from, to);
   const parts = ["lm", "codec"].filter((part) => existsSync(join(from, part)));
   for (const part of parts.length > 0 ? parts : [""]) {
     const stored = part === "codec" && dtype === "int8" ? "keep" : dtype;
     const paths = [join(from, part), join(to, part)];
-    const { status } = await runTool("sonant_model", ["convert", ...paths, "--dtype", stored]);
-    if (status === 0) continue;
-    // Half a model folder would be taken for a whole one.
-    await rm(to, { recursive: true, force: true });
-    process.exit(status);
+    await toolInto(to, "convert", ...paths, "--dtype", stored);
   }
   if (parts.length === 0) return;
   const converted = parts.map((part) => resolve(from, part));
@@ -141,9 +151,10 @@ async function convert(args: string[]): Promise<void> {
 
 async function quantise([from, to, ...rest]: string[]): Promise<void> {
   if (from === undefined || to === undefined || rest.length > 0) usage(USAGE);
-  if (existsSync(to)) usage(`${to} is already there; name a new folder`);
-  await cp(from, to, { recursive: true, filter: (path) => !path.startsWith(join(from, "lm")) });
-  await tool("quantise", join(from, "lm"), join(to, "lm"));
+  checkFolders(from, to);
+  const lm = resolve(from, "lm");
+  await toolInto(to, "quantise", lm, join(to, "lm"));
+  await cp(from, to, { recursive: true, filter: (path) => resolve(path) !== lm });
 }
 
 async function info([folder, ...rest]: string[]): Promise<void> {
