@@ -76,7 +76,7 @@ export const playground = {
     seed: "Seed",
     lock: "Keep this seed",
     unlock: "Draw a new seed for each take",
-    drawn: "drawn anew for each take",
+    drawn: "new for each take",
     badSeed: "A seed is a whole number from 0 to {max}.",
     settings: "Settings",
     settingsAbout: "How the next take is generated.",
