@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { unitCase } from "../protocol/test-cases.ts";
 import { decodeAudio } from "./decode.ts";
 import { createEncoder, encodeAll } from "./encode.ts";
 import { CONTENT_TYPES, OUTPUT_FORMATS, type OutputFormat } from "./encoder.ts";
@@ -11,6 +12,7 @@ import {
   toFloats,
   toInt16,
   toIntegers,
+  toPcm16,
 } from "./pcm.ts";
 import { chunked, frequency, HAS_SOX, runBytes, same, sine, sox } from "./test-audio.ts";
 
@@ -135,21 +137,17 @@ describe("pcm", () => {
     }
   });
 
-  it("rounds down and clips, as libsndfile does", () => {
-    const vectors: Array<[number, number]> = [
-      [0, 0],
-      [0.5, 16_384],
-      [-0.5, -16_384],
-      [1, 32_767],
-      [-1, -32_768],
-      [1.5, 32_767],
-      [-1.5, -32_768],
-      [1 / 32_768, 1],
-      [-1 / 32_768, -1],
-      [0.3, 9830],
-      [-0.3, -9831],
-    ];
-    for (const [sample, integer] of vectors) expect(toInt16(sample), `${sample}`).toBe(integer);
+  it("unit_pcm16: rounds down and clips, as libsndfile does", () => {
+    const vectors = unitCase("unit_pcm16").vectors as [string, number][];
+    expect(vectors.length).toBeGreaterThan(5);
+    for (const [text, integer] of vectors) {
+      const [above = "", below = "1"] = text.split("/");
+      expect(toInt16(Number(above) / Number(below)), text).toBe(integer);
+    }
+    const samples = Float32Array.of(0.5, -1, Number.NaN, 1.5, -1.5, 0.3, -0.3);
+    const integers = Int16Array.of(16_384, -32_768, 0, 32_767, -32_768, 9830, -9831);
+    expect(toIntegers(samples)).toEqual(integers);
+    expect([...toPcm16(samples.subarray(0, 3))]).toEqual([0x00, 0x40, 0x00, 0x80, 0, 0]);
   });
 
   it("can be 32-bit floats", async () => {
