@@ -125,6 +125,29 @@ describe("the playground", () => {
     await context.close();
   });
 
+  it("never takes the focus away with the button that was pressed", async () => {
+    const { page, context } = await visit(browser, server.url);
+    const press = async (name: string) => {
+      await page.getByRole("button", { name, exact: true }).press("Enter");
+      // A button that is gone or disabled loses the focus with the next picture.
+      await page.evaluate(() => new Promise((done) => setTimeout(done, 50)));
+    };
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.id || document.activeElement?.textContent);
+    await page.getByLabel("Text to speak").fill("One of many sentences. ".repeat(20));
+    await press("Use a sample text");
+    expect(await focused()).toBe("script");
+    await press("Speak");
+    await press("Stop");
+    await takes(page, "stopped").or(takes(page, "done")).waitFor();
+    expect(await focused()).toBe("Stop");
+    await press("Delete this take");
+    expect(await focused()).toBe("takes-title");
+    await press("Undo");
+    expect(await focused()).toBe("takes-title");
+    await context.close();
+  });
+
   it("is used from first to last by keyboard alone", async () => {
     const { page, context } = await visit(browser, server.url);
     await page.keyboard.press("Tab");

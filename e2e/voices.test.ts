@@ -162,6 +162,7 @@ describe("the doctor", () => {
     await shoot(page, "voices-refused-desktop-light");
 
     await page.getByRole("button", { name: "Start over" }).click();
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("add-title");
     const moment = await folder.wav("moment.wav", speech.subarray(0, 0.6 * RATE));
     await chooseFile(page, moment);
     await addPanel(page).getByRole("checkbox").check();
@@ -319,6 +320,7 @@ describe("a voice of one's own", () => {
     await page.getByRole("button", { name: "Delete the voice" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await card(page, "Traveller").count()).toBe(0);
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("content");
     expect(await stored("Traveller")).toBeUndefined();
 
     await page.getByLabel("Import a voice").setInputFiles(file);

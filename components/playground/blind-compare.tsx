@@ -109,7 +109,7 @@ function Pick({ onBegin }: { readonly onBegin: (takes: readonly Take[]) => void 
                   className="size-4 accent-accent"
                 />
                 <span className="font-medium">{take.request.voiceName}</span>
-                <span className="figures text-xs text-muted">
+                <span className="figures whitespace-nowrap text-xs text-muted">
                   {take.request.seed} · {clock(take.durationMs)}
                 </span>
                 <span className="truncate text-xs text-muted">{take.request.text}</span>

@@ -27,6 +27,7 @@ export function LiveTyping() {
   const take = useTakes(({ takes }) => takes.find((one) => one.id === id));
   const isOpen = take !== undefined && !isFinished(take);
   const area = useRef<HTMLTextAreaElement>(null);
+  const section = useRef<HTMLElement>(null);
   const state = useRef({ id, text, sent });
   state.current = { id, text, sent };
 
@@ -59,6 +60,8 @@ export function LiveTyping() {
     if (id === undefined) return;
     sendUpTo(text.length);
     endText(id);
+    // The button goes when the take has come to its end.
+    section.current?.focus({ preventScroll: true });
   };
   const change = (next: string) => {
     const kept = text.slice(0, sent);
@@ -70,7 +73,13 @@ export function LiveTyping() {
   };
 
   return (
-    <section aria-label={words.toggle} className="card grid gap-3 p-3" data-testid="live">
+    <section
+      ref={section}
+      tabIndex={-1}
+      aria-label={words.toggle}
+      className="card grid gap-3 p-3 outline-none"
+      data-testid="live"
+    >
       <div className="flex flex-wrap items-center gap-2">
         {isOpen ? (
           <>
@@ -99,7 +108,7 @@ export function LiveTyping() {
         aria-label={words.label}
         value={text}
         rows={3}
-        disabled={!isOpen}
+        readOnly={!isOpen}
         spellCheck={false}
         aria-describedby="live-note"
         onChange={(event) => change(event.target.value)}
@@ -109,7 +118,7 @@ export function LiveTyping() {
           event.preventDefault();
           flush();
         }}
-        className="w-full resize-y rounded-lg border border-line bg-surface px-3 py-2 text-base leading-relaxed disabled:bg-sunken"
+        className="w-full resize-y rounded-lg border border-line bg-surface px-3 py-2 text-base leading-relaxed read-only:bg-sunken"
       />
       <p id="live-note" aria-live="polite" className="min-h-4 text-xs text-warn">
         {isRefused && words.locked}

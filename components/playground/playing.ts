@@ -11,6 +11,7 @@ import { loadSound } from "../store/history.ts";
 import { useSettings } from "../store/settings.ts";
 import { changeTake, isFinished, takeById } from "../store/takes.ts";
 import { refreshOutput } from "./output.ts";
+import { wasWritersPause } from "./pauses.ts";
 
 interface PlayingState {
   /** Take that is played or was last. */
@@ -69,7 +70,12 @@ export function playSound(
   if (live) {
     started.on("underrun", ({ frame, seconds }) => {
       const underrun = { atMs: (1000 * frame) / sound.sampleRate, durationMs: 1000 * seconds };
-      changeTake(id, ({ underruns }) => ({ underruns: [...underruns, underrun] }));
+      const sinceMs = performance.now() - underrun.durationMs;
+      changeTake(id, ({ sentences, underruns }) =>
+        wasWritersPause(sentences, underrun.atMs, sinceMs)
+          ? {}
+          : { underruns: [...underruns, underrun] },
+      );
     });
   }
   return started;

@@ -59,7 +59,15 @@ export function Script() {
         <div className="flex items-center gap-1">
           <span aria-live="polite">{wasCleaned && words.cleaned}</span>
           {text !== FIRST_TEXT && (
-            <Button kind="quiet" size="small" onClick={() => changeSettings({ text: FIRST_TEXT })}>
+            <Button
+              kind="quiet"
+              size="small"
+              onClick={(event) => {
+                changeSettings({ text: FIRST_TEXT });
+                // The button goes with this. A finger has no focus to keep, and would bring up the keyboard of a phone.
+                if (event.detail === 0) area.current?.focus();
+              }}
+            >
               {words.sample}
             </Button>
           )}

@@ -128,6 +128,12 @@ class Job {
   readonly #options: Required<SpeakOptions>;
   readonly #sound = new TakeAudio<number>({ sampleRate: SAMPLE_RATE, channels: CHANNELS });
   readonly #socket: SpeechSocket;
+  /** When the take was asked for; of a live one, when the text was there that its first sentence waited for. */
+  #askedAt: number;
+  /** UTF-16 units of text so far. */
+  #textEnd: number;
+  /** What was typed: how far it went, and when. A flush goes one further, since what it ends waits for nothing more. */
+  readonly #given: { readonly end: number; readonly atMs: number }[] = [];
   #firstChunkAt: number | undefined;
   #firstOutAt: number | undefined;
   #firstSegment: SegmentDoneEvent | undefined;
@@ -142,6 +148,8 @@ class Job {
     this.#id = id;
     this.#request = request;
     this.#options = options;
+    this.#askedAt = options.askedAt;
+    this.#textEnd = request.text.length;
     const log = new FrameLog();
     frameLogs.set(id, log);
     this.#socket = new SpeechSocket({
@@ -172,15 +180,31 @@ class Job {
   type(text: string): void {
     if (this.#isOver) return;
     this.#socket.sendText(text);
+    this.#textEnd += text.length;
+    this.#give(this.#textEnd);
     changeTake(this.#id, ({ request }) => ({ request: { ...request, text: request.text + text } }));
   }
 
   flush(): void {
-    if (!this.#isOver) this.#socket.flush();
+    if (this.#isOver) return;
+    this.#socket.flush();
+    this.#give(this.#textEnd + 1);
   }
 
   end(): void {
-    if (!this.#isOver) this.#socket.end();
+    if (this.#isOver) return;
+    this.#socket.end();
+    this.#give(this.#textEnd + 1);
+  }
+
+  #give(end: number): void {
+    this.#given.push({ end, atMs: performance.now() });
+  }
+
+  /** When a sentence had what it waited for: its text, and a sign that it ends there. */
+  #givenAt(textEnd: number): number {
+    const given = this.#given.find(({ end }) => end > textEnd) ?? this.#given.at(-1);
+    return given?.atMs ?? this.#options.askedAt;
   }
 
   /** Asks the server to stop; what has arrived is kept. */
@@ -203,7 +227,7 @@ class Job {
     });
     playback.on("firstSampleOut", ({ atMs }) => {
       this.#firstOutAt = atMs;
-      changeTake(this.#id, { ttfpMs: atMs - this.#options.askedAt });
+      changeTake(this.#id, { ttfpMs: atMs - this.#askedAt });
       this.#split();
     });
   }
@@ -220,10 +244,13 @@ class Job {
       changeTake(id, { state: "queued", queue: { place, waitMs: expectedWaitMs } }),
     );
     socket.on("segment", ({ text, textStart, textEnd }) => {
+      const givenAt = this.#givenAt(textEnd ?? 0);
+      if (this.#firstChunkAt === undefined) this.#askedAt = givenAt;
       const sentence = {
         text,
         textStart: textStart ?? 0,
         textEnd: textEnd ?? 0,
+        givenAt,
         startMs: this.#durationMs(),
         endMs: undefined,
       };
@@ -240,7 +267,7 @@ class Job {
       const lead = this.#options.isHeard ? leadMs(id) : this.#durationMs();
       this.#sound.push(bytes, sentence);
       const arrival = {
-        atMs: at - this.#options.askedAt,
+        atMs: at - this.#askedAt,
         durationMs: durationMs ?? 0,
         leadMs: lead,
       };
@@ -299,7 +326,7 @@ class Job {
     const { timing } = this.#firstSegment ?? {};
     if (timing === undefined || this.#firstOutAt === undefined) return;
     if (this.#firstChunkAt === undefined) return;
-    const { askedAt } = this.#options;
+    const askedAt = this.#askedAt;
     changeTake(this.#id, {
       split: splitTtfp({
         arrivedMs: this.#firstChunkAt - askedAt,

@@ -26,6 +26,7 @@ export function TakesList() {
   const [shown, setShown] = useState(PAGE);
   const [removed, setRemoved] = useState<Take[]>([]);
   const pending = useRef<Take[]>([]);
+  const heading = useRef<HTMLHeadingElement>(null);
   pending.current = removed;
 
   useEffect(() => {
@@ -46,6 +47,8 @@ export function TakesList() {
   const remove = useCallback((...gone: readonly Take[]) => {
     gone.forEach(removeTake);
     setRemoved((before) => [...before, ...gone]);
+    // What was pressed is gone as well; from here the way to "Undo" is short.
+    heading.current?.focus({ preventScroll: true });
   }, []);
   const visible = starredOnly ? takes.filter(({ isStarred }) => isStarred) : takes;
   const plain = takes.filter((take) => !take.isStarred && isFinished(take));
@@ -53,7 +56,12 @@ export function TakesList() {
   return (
     <section aria-labelledby="takes-title" className="grid content-start gap-3">
       <div className="flex flex-wrap items-center gap-3">
-        <h2 id="takes-title" className="text-sm font-semibold">
+        <h2
+          id="takes-title"
+          ref={heading}
+          tabIndex={-1}
+          className="text-sm font-semibold outline-none"
+        >
           {words.title}
         </h2>
         {takes.length > 0 && <Badge>{takes.length}</Badge>}
@@ -84,6 +92,7 @@ export function TakesList() {
             onClick={() => {
               removed.forEach(restoreTake);
               setRemoved([]);
+              heading.current?.focus({ preventScroll: true });
             }}
           >
             {words.undo}

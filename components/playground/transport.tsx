@@ -22,14 +22,15 @@ const MOST_SEED = Number.MAX_SAFE_INTEGER;
 /** Why nothing can be said now; undefined if something can. */
 function useObstacle(): string | undefined {
   const { script, transport } = useStrings("playground");
+  const { engine } = useStrings("common");
   const text = useSettings((settings) => settings.text);
   const voice = useVoiceChoice((state) => state.chosen);
   const state = useServer((server) => server.state);
+  if (state === "offline") return engine.offlineHint;
   if (text.trim() === "") return script.empty;
   const limit = knownLimits()?.limits.max_input_chars;
   const over = limit === undefined ? 0 : [...text].length - limit;
   if (over > 0 && limit !== undefined) return fill(script.tooLong, { over, limit });
-  if (state === "offline") return transport.offline;
   if (state === "warming_up") return transport.notReady;
   return voice === "" ? "" : undefined;
 }
@@ -48,7 +49,14 @@ export function Transport() {
     <div className="grid gap-3">
       <div className="flex flex-wrap items-end gap-2">
         <SpeakButton disabled={obstacle !== undefined} />
-        <Button size="large" onClick={stopAll} disabled={!isBusy} title={words.stopHint}>
+        {/* Disabled in name only: whoever pressed it keeps the focus. */}
+        <Button
+          size="large"
+          onClick={stopAll}
+          aria-disabled={!isBusy}
+          title={words.stopHint}
+          className="aria-disabled:cursor-not-allowed aria-disabled:text-muted aria-disabled:hover:border-line"
+        >
           <Square size={15} aria-hidden />
           {words.stop}
         </Button>
@@ -198,10 +206,8 @@ function SeedField() {
 /** What stands in the way, or what has just happened, in one line that keeps its place. */
 function TransportNote({ obstacle }: { readonly obstacle: string | undefined }) {
   const words = useStrings("playground").transport;
-  const { engine } = useStrings("common");
   const playing = usePlaying((state) => state.state);
   const playingTake = usePlaying((state) => state.take);
-  const state = useServer((server) => server.state);
   const stopMs = useTakes(({ takes }) => takes[0]?.stopMs);
   if (playing === "blocked") {
     return (
@@ -224,7 +230,6 @@ function TransportNote({ obstacle }: { readonly obstacle: string | undefined }) 
       data-testid="transport-note"
     >
       {note}
-      {state === "offline" && ` ${engine.offlineHint}`}
     </p>
   );
 }

@@ -310,11 +310,13 @@ function RailRow({ voice, isActive, isChosen, onListen, onUse }: RailRowProps) {
         <span className="flex items-center gap-1.5">
           <span className="truncate font-medium">{voice.name}</span>
           {isChosen && <Badge tone="accent">{words.chosen}</Badge>}
-          {wasHeard && <span aria-hidden className="size-1.5 rounded-full bg-accent" />}
+          {wasHeard && <span aria-hidden className="size-1.5 shrink-0 rounded-full bg-accent" />}
+          <span className="ml-auto">
+            <PitchPrint trace={sample?.trace} isLive={isPlaying} />
+          </span>
         </span>
         <span className="truncate text-xs text-muted">{voice.description}</span>
       </span>
-      <PitchPrint trace={sample?.trace} isLive={isPlaying} />
     </div>
   );
 }

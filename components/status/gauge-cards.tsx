@@ -45,7 +45,7 @@ interface GaugeCardProps {
 
 function GaugeCard({ gauge, tick, history }: GaugeCardProps) {
   const { live } = useStrings("status");
-  const { id, name, about, figure, format, value, note } = gauge;
+  const { id, name, about, figure, format, value, note, none = live.notYet } = gauge;
   const now = figure(tick);
   const text = value?.(tick) ?? (now === undefined ? "–" : format(now));
   return (
@@ -54,7 +54,7 @@ function GaugeCard({ gauge, tick, history }: GaugeCardProps) {
       <p className="flex flex-wrap items-baseline gap-x-2">
         <span className="figures text-xl font-semibold">{text}</span>
         <span className="text-xs text-muted">
-          {note?.(tick) ?? (now === undefined ? live.notYet : "")}
+          {note?.(tick) ?? (now === undefined ? none : "")}
         </span>
       </p>
       <Curve gauge={gauge} history={history} />

@@ -17,7 +17,12 @@ export interface Gauge {
   readonly value?: (tick: StatusTick) => string;
   /** A second figure beside it. */
   readonly note?: (tick: StatusTick) => string | undefined;
+  /** Why there is no figure; that nothing was measured if absent. */
+  readonly none?: string;
 }
+
+/** Whom nobody hears in real time begins a day ahead (`server/speech/unit.ts`); nobody who listens has half of that. */
+const UNHEARD_MS = 43_200_000;
 
 /** Milliseconds of sound in a frame, until the server has said. */
 const USUAL_FRAME_MS = 80;
@@ -104,10 +109,12 @@ export function gaugesFor(
       about: gauges.loadAbout,
       figure: ({ active, tick_ms }) => (active === 0 ? undefined : share(tick_ms, frameMs)),
       format: percent,
-      note: ({ active, lead_ms_min, yields }) =>
-        active === 0
-          ? undefined
-          : fill(gauges.loadNote, { lead: Math.max(0, Math.round(lead_ms_min)), yields }),
+      none: gauges.loadNone,
+      note: ({ active, lead_ms_min, yields }) => {
+        if (active === 0) return undefined;
+        if (lead_ms_min >= UNHEARD_MS) return gauges.loadUnheard;
+        return fill(gauges.loadNote, { lead: Math.max(0, Math.round(lead_ms_min)), yields });
+      },
     },
     {
       id: "cache",

@@ -87,6 +87,23 @@ it("minutes have the means of their ticks, the latest first", () => {
   ]);
 });
 
+describe("the gauge of the real-time load", () => {
+  const load = gaugesFor(STRINGS.en.status, STRINGS.en.common.units).find(
+    ({ id }) => id === "load",
+  );
+
+  it("has no figure while nobody speaks, and says so", () => {
+    expect(load?.figure(tickAt(0))).toBeUndefined();
+    expect(load?.note?.(tickAt(0)) ?? load?.none).toBe("nobody is speaking now");
+  });
+
+  it("tells the least lead of those who listen in real time, if there are any", () => {
+    const note = (lead_ms_min: number) => load?.note?.(tickAt(0, { active: 2, lead_ms_min }));
+    expect(note(120)).toBe("least lead 120 ms, 0 frames put off for others");
+    expect(note(86_412_000)).toBe("nobody listens in real time");
+  });
+});
+
 describe("readiness", () => {
   const figures = { active: 0, waiting: 0, capacity: 8 };
   const healthy = { status: "healthy" } as const;

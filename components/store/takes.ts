@@ -11,12 +11,14 @@ export interface TakeSentence {
   readonly text: string;
   readonly textStart: number;
   readonly textEnd: number;
+  /** When all was there that it waited for, on the clock of `performance.now()` in the visit that made it. */
+  readonly givenAt: number;
   readonly startMs: number;
   /** Undefined while it is being spoken. */
   readonly endMs: number | undefined;
 }
 
-/** Parts of the time from the click to the first sample, in milliseconds; they add up to the whole. */
+/** Parts of the time to the first sample, in milliseconds; they add up to the whole. */
 export interface TtfpSplit {
   readonly network: number;
   readonly queue: number;
@@ -28,7 +30,7 @@ export interface TtfpSplit {
 
 /** A chunk as it came. */
 export interface Arrival {
-  /** Milliseconds after the click. */
+  /** Milliseconds after the take was asked for. */
   readonly atMs: number;
   readonly durationMs: number;
   /** Audio that was received and not yet played when it came, in milliseconds. */
@@ -80,7 +82,10 @@ export interface Take {
   readonly sentences: readonly TakeSentence[];
   readonly arrivals: readonly Arrival[];
   readonly underruns: readonly Underrun[];
-  /** Time from the click to the first sample out of the worklet; undefined before it, and for takes that were not played. */
+  /**
+   * Time from the click, or live from the text that the first sentence waited for, to the first sample out of the worklet;
+   * undefined before it, and for takes that were not played.
+   */
   readonly ttfpMs: number | undefined;
   readonly split: TtfpSplit | undefined;
   /** Silence before the first audible sample, in milliseconds. */

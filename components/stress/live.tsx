@@ -65,7 +65,7 @@ interface RunBarProps {
   readonly children: React.ReactNode;
 }
 
-/** Stays in sight while the page is scrolled: a run can always be stopped. */
+/** Stays in sight while the page is scrolled: a run can always be stopped. Its shadow hides what passes above it. */
 function RunBar({ tick, plan, children }: RunBarProps) {
   const { live: words, setup, runs } = useStrings("stress");
   const { seconds } = useWriters();
@@ -73,7 +73,7 @@ function RunBar({ tick, plan, children }: RunBarProps) {
   const shown = phase === "running" ? (tick?.phase ?? "starting") : phase;
   const stage = shown in words.phase ? words.phase[shown as keyof typeof words.phase] : "";
   return (
-    <div className="card sticky top-13 z-20 flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5 max-sm:top-24">
+    <div className="card sticky top-13 z-20 flex shadow-[0_-0.75rem_var(--bg)] flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5 max-sm:top-24">
       {children}
       <p
         className="flex min-w-0 flex-1 flex-wrap items-baseline gap-x-3 text-sm"

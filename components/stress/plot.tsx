@@ -110,7 +110,8 @@ function optionsOf(element: HTMLElement, latest: Latest): uPlot.Options {
   return {
     width: element.clientWidth,
     height: HEIGHT,
-    padding: [8, 8, 0, 0],
+    // The last number below the chart stands half beyond its side.
+    padding: [8, 24, 0, 0],
     legend: { show: false },
     cursor: {
       y: false,
@@ -122,7 +123,7 @@ function optionsOf(element: HTMLElement, latest: Latest): uPlot.Options {
       y: { range: (_, __, high) => [0, topOf(latest.current, high)] },
     },
     axes: [
-      { ...axis((value) => latest.current.formatX(value)), size: 24, gap: 4 },
+      { ...axis((value) => latest.current.formatX(value)), size: 24, gap: 4, space: 64 },
       { ...axis((value) => latest.current.format(value)), size: 58, gap: 4, space: 32 },
     ],
     series: [

@@ -48,6 +48,8 @@ describe("the axis of shares", () => {
     expect(ninesOf(0.999)).toBeCloseTo(3);
     expect(ninesOf(1)).toBe(4.5);
     expect([0, 1, 2, 3, 4].map(percentAt)).toEqual(["0", "90", "99", "99.9", "99.99"]);
+    // Neighbours on the axis are told apart.
+    expect([1.75, 2, 2.25, 2.5].map(percentAt)).toEqual(["98", "99", "99.4", "99.7"]);
   });
 });
 

@@ -65,7 +65,7 @@ const LAST_NINE = 4.5;
 
 /** The percentage at a place of that axis, such as `99.9`. */
 export function percentAt(nines: number): string {
-  return (100 * (1 - 10 ** -nines)).toFixed(Math.max(0, Math.round(nines) - 2));
+  return (100 * (1 - 10 ** -nines)).toFixed(Math.max(0, Math.ceil(nines) - 2));
 }
 
 /** The latest figure that was measured. */

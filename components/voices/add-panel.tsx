@@ -18,6 +18,12 @@ import { Trim } from "./trim.tsx";
 export function AddPanel() {
   const words = useStrings("voices");
   const phase = useDraft((state) => state.phase);
+  const title = useRef<HTMLHeadingElement>(null);
+  const again = () => {
+    startOver();
+    // The step that the button belonged to is gone.
+    title.current?.focus();
+  };
   const isWorking = phase === "ready" || phase === "saving";
   useEffect(() => {
     if (phase === "ready") announce(words.say.ready);
@@ -30,14 +36,19 @@ export function AddPanel() {
       className="card grid min-w-0 scroll-mt-24 content-start gap-4 self-start p-4 sm:p-5"
     >
       <div>
-        <h2 id="add-title" className="text-base font-semibold">
+        <h2
+          id="add-title"
+          ref={title}
+          tabIndex={-1}
+          className="scroll-mt-28 text-base font-semibold outline-none"
+        >
           {words.add.title}
         </h2>
         {!isWorking && <p className="text-sm text-muted">{words.add.about}</p>}
       </div>
       {(phase === "empty" || phase === "reading") && <Sources />}
-      {isWorking && <Workbench />}
-      {phase === "saved" && <Saved />}
+      {isWorking && <Workbench onAgain={again} />}
+      {phase === "saved" && <Saved onAgain={again} />}
     </section>
   );
 }
@@ -49,7 +60,11 @@ function useFocus<T extends HTMLElement>() {
   return element;
 }
 
-function Workbench() {
+interface StepProps {
+  readonly onAgain: () => void;
+}
+
+function Workbench({ onAgain }: StepProps) {
   const { add } = useStrings("voices");
   const source = useDraft((state) => state.source);
   const isSaving = useDraft((state) => state.phase === "saving");
@@ -68,7 +83,7 @@ function Workbench() {
             {fill(add.length, { seconds: source.seconds.toFixed(1) })}
           </span>
         </h3>
-        <Button size="small" kind="quiet" onClick={startOver} disabled={isSaving}>
+        <Button size="small" kind="quiet" onClick={onAgain} disabled={isSaving}>
           {add.again}
         </Button>
       </div>
@@ -79,7 +94,7 @@ function Workbench() {
   );
 }
 
-function Saved() {
+function Saved({ onAgain }: StepProps) {
   const words = useStrings("voices").saved;
   const saved = useDraft((state) => state.saved);
   const heading = useFocus<HTMLHeadingElement>();
@@ -109,7 +124,7 @@ function Saved() {
             {words.listen}
           </Button>
         )}
-        <Button kind="quiet" onClick={startOver}>
+        <Button kind="quiet" onClick={onAgain}>
           {words.another}
         </Button>
       </div>

@@ -23,6 +23,8 @@ export function DeleteDialog({ voice, onClose }: DialogProps) {
     if (!(await task.run(() => deleteVoice(voice)))) return;
     announce(say.deleted);
     onClose();
+    // The button that opened the dialog is gone with its card.
+    document.getElementById("content")?.focus({ preventScroll: true });
   };
   return (
     <Dialog

@@ -1,7 +1,7 @@
 /** Where a recording comes from: a file, or the microphone. */
 "use client";
 import { Mic, Square, Upload } from "lucide-react";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { useLimits } from "../api/limits.ts";
 import { announce } from "../frame/announcer.tsx";
 import { fill } from "../i18n/format.ts";
@@ -146,11 +146,20 @@ function Progress({ maxSeconds }: { readonly maxSeconds: number }) {
 function MicrophoneTrouble({ onRetry }: { readonly onRetry: () => void }) {
   const words = useStrings("voices").microphone;
   const trouble = useRecording((state) => state.trouble);
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // On a phone it comes up below the window.
+    if (trouble !== undefined) place.current?.scrollIntoView({ block: "nearest" });
+  }, [trouble]);
   if (trouble === undefined || trouble.code === "cancelled") return null;
   const { code, message } = trouble;
   const isKnown = code !== "already_recording" && code !== "not_recording" && code !== "unknown";
   const shown = isKnown
     ? { code, message: words[code], hint: words[`${code}Next`] }
     : { code, message: `${words.unknown} ${message}`, hint: words.unknownNext };
-  return <Problem trouble={shown} onRetry={onRetry} onDismiss={cancelRecording} />;
+  return (
+    <div ref={place}>
+      <Problem trouble={shown} onRetry={onRetry} onDismiss={cancelRecording} />
+    </div>
+  );
 }

@@ -91,7 +91,6 @@ export const playground = {
     download: "Download",
     freed: "The server confirmed the stop after {ms} ms.",
     notReady: "The engine is warming up; you can speak as soon as it is ready.",
-    offline: "The server does not answer.",
     blocked:
       "The browser holds the sound back until you press a key or click: press Space to hear.",
     hear: "Play the sound",
@@ -157,7 +156,7 @@ export const playground = {
     title: "Measured",
     ttfp: "Time to first sound",
     ttfpAbout:
-      "From the click to the first sample that leaves the audio worklet, split into what it was spent on. Silence at the head of the speech is counted on its own.",
+      "From the click to the first sample that leaves the audio worklet, split into what it was spent on. Silence at the head of the speech is counted on its own. While you type live, the time begins with the text that the first sentence waited for.",
     network: "network",
     queue: "queue",
     prefill: "prefill",
@@ -205,7 +204,7 @@ export const playground = {
     type: "Type",
     sequence: "Seq",
     bytes: "Bytes",
-    time: "Time",
+    time: "Time, ms",
     out: "sent",
     in: "received",
     save: "Save as a script",

@@ -92,6 +92,8 @@ export const status = {
     loadAbout:
       "Time that the engine needs for a frame of all who are speaking, as a share of the 80 ms that the frame lasts. At 80 % newcomers wait.",
     loadNote: "least lead {lead} ms, {yields} frames put off for others",
+    loadNone: "nobody is speaking now",
+    loadUnheard: "nobody listens in real time",
     cache: "Voices from the cache",
     cacheNote: "{hits} of {all} look-ups",
     cacheAbout:

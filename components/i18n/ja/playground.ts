@@ -93,7 +93,6 @@ export const playground: typeof English = {
     download: "ダウンロード",
     freed: "{ms} ミリ秒後にサーバーが停止を確認しました。",
     notReady: "エンジンを準備しています。準備ができると読み上げられます。",
-    offline: "サーバーが応答しません。",
     blocked:
       "キー操作かクリックがあるまで、ブラウザーが音を止めています。スペースキーを押すと聞こえます。",
     hear: "音を再生",
@@ -161,7 +160,7 @@ export const playground: typeof English = {
     title: "計測値",
     ttfp: "最初の音までの時間（TTFP）",
     ttfpAbout:
-      "クリックしてから最初のサンプルがオーディオワークレットを出るまでの時間を、内訳とともに示します。発話の先頭にある無音は別に数えます。",
+      "クリックしてから最初のサンプルがオーディオワークレットを出るまでの時間を、内訳とともに示します。発話の先頭にある無音は別に数えます。ライブ入力では、最初の文に必要なテキストが入力された時点から測ります。",
     network: "ネットワーク",
     queue: "待ち行列",
     prefill: "プリフィル",
@@ -210,7 +209,7 @@ export const playground: typeof English = {
     type: "種類",
     sequence: "番号",
     bytes: "バイト数",
-    time: "時間",
+    time: "時間（ms）",
     out: "送信",
     in: "受信",
     save: "スクリプトとして保存",

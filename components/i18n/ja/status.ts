@@ -92,6 +92,8 @@ export const status: typeof English = {
     loadAbout:
       "発話中の全員の 1 フレームをエンジンが作るのにかかる時間を、フレームの長さ 80 ms に対する割合で示します。80 % になると新しい要求は待ちます。",
     loadNote: "最小の余裕 {lead} ms、譲ったフレーム {yields}",
+    loadNone: "現在発話はありません",
+    loadUnheard: "リアルタイムの聞き手はいません",
     cache: "ボイスのキャッシュ",
     cacheNote: "{all} 回中 {hits} 回ヒット",
     cacheAbout: "最近使ったボイスは計算し直さずに済みます。エンジンの読み込み以降の累計です。",

@@ -87,6 +87,8 @@ export const status: typeof English = {
     loadAbout:
       "引擎为所有正在说话的流生成一帧所需的时间，占该帧时长 80 毫秒的比例。达到 80 % 时新请求需要等待。",
     loadNote: "最小余量 {lead} 毫秒，为他人推迟 {yields} 帧",
+    loadNone: "当前没有语音在生成",
+    loadUnheard: "没有实时收听者",
     cache: "音色缓存命中",
     cacheNote: "{all} 次查找命中 {hits} 次",
     cacheAbout: "最近用过的音色无需重新计算。自引擎加载以来累计。",
