@@ -53,6 +53,9 @@ describe.each(PAGES)("page %s", (path) => {
     await page.locator("[data-state=ready]").waitFor();
     await page.waitForLoadState("networkidle");
     expect(await overflow(page)).toBe(0);
+    // The names of all pages are in sight, without pushing the bar aside.
+    const nav = page.getByRole("navigation", { name: "Pages" });
+    expect(await nav.evaluate((bar) => bar.scrollWidth - bar.clientWidth)).toBe(0);
     if (width < 400) await shoot(page, `${name}-first-phone-light`);
     await context.close();
   });

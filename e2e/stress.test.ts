@@ -307,6 +307,10 @@ describe("for everyone", () => {
     await page.getByTestId("stop").focus();
     await page.keyboard.press("Enter");
     await end(page, "stopped").waitFor({ timeout: RUN_MS });
+    // The button that had the focus went with the run; Tab goes on from what it came to.
+    await page.keyboard.press("Tab");
+    const focused = page.getByTestId("report").locator(":focus");
+    expect(await focused.count()).toBe(1);
     expect(await isTooWide(page)).toBe(false);
     expect(await lookInBothThemes(page, "stress-report-phone")).toEqual([]);
   });

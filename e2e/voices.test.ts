@@ -354,6 +354,8 @@ describe("the page", () => {
     const { page } = await arrive();
     await page.route("**/v1/audio/voices", (route) => route.abort());
     await page.reload();
+    // The list is asked for once more when the server is known to be there, and would take the button away.
+    await page.locator("[data-state=ready]").waitFor();
     await reports(page).getByText("Code network").waitFor();
     await page.unroute("**/v1/audio/voices");
     await reports(page).getByRole("button", { name: "Try again" }).click();

@@ -61,7 +61,7 @@ export function Frame({
           </Link>
           <nav
             aria-label={nav.label}
-            className="order-last -mx-1 flex w-full gap-1 overflow-x-auto sm:order-none sm:mx-0 sm:w-auto"
+            className="order-last -mx-1 flex w-full gap-1 overflow-x-auto max-[22rem]:gap-0.5 sm:order-none sm:mx-0 sm:w-auto"
           >
             {PAGES.map(({ href, name }) => {
               const isHere = href === path;
@@ -70,7 +70,7 @@ export function Frame({
                   key={href}
                   href={href}
                   aria-current={isHere ? "page" : undefined}
-                  className="rounded-lg px-2.5 py-1.5 text-sm text-muted hover:bg-sunken hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-strong"
+                  className="rounded-lg px-2.5 py-1.5 text-sm max-[22rem]:px-1 text-muted hover:bg-sunken hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-strong"
                 >
                   {nav[name]}
                 </Link>

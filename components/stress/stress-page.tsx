@@ -1,7 +1,7 @@
 /** The stress page: what is to be run, the run while it is on, what it came to, and the runs before it. */
 "use client";
 import dynamic from "next/dynamic";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { useKey } from "../api/key.ts";
 import { announce } from "../frame/announcer.tsx";
 import { useStrings } from "../i18n/provider.tsx";
@@ -26,6 +26,7 @@ export function StressPage() {
   const words = useStrings("stress");
   const isRunning = useRunning(isOn);
   const keyChanges = useKey((state) => state.changes);
+  const outcome = useRef<HTMLDivElement>(null);
 
   useEffect(() => {
     watchGenerator();
@@ -35,6 +36,13 @@ export function StressPage() {
   useEffect(() => {
     if (keyChanges > 0) askGeneratorAgain();
   }, [keyChanges]);
+  useEffect(() => {
+    if (!isRunning) return;
+    return () => {
+      // What had the focus was part of the run and went with it.
+      if (document.activeElement === document.body) outcome.current?.focus({ preventScroll: true });
+    };
+  }, [isRunning]);
   useKeys({ Escape: stopRun });
   useEndAnnouncement();
 
@@ -46,7 +54,11 @@ export function StressPage() {
       </div>
       <div className="grid items-start gap-6 lg:grid-cols-[22rem_minmax(0,1fr)] lg:grid-rows-[auto_1fr]">
         <Setup />
-        <div className="grid min-w-0 content-start gap-6 lg:col-start-2 lg:row-span-2 lg:row-start-1">
+        <div
+          ref={outcome}
+          tabIndex={-1}
+          className="grid min-w-0 content-start gap-6 outline-none lg:col-start-2 lg:row-span-2 lg:row-start-1"
+        >
           <RunTrouble />
           {isRunning ? <Live /> : <Outcome />}
         </div>
