@@ -54,9 +54,10 @@ Napi::ArrayBuffer take_over(Napi::Env env, std::vector<Element>&& values) {
   return copy;
 }
 
-Napi::Int16Array integer_array(Napi::Env env, std::vector<int16_t>&& integers) {
-  const size_t count = integers.size();
-  return Napi::Int16Array::New(env, count, take_over(env, std::move(integers)), 0);
+template <typename Element>
+Napi::TypedArrayOf<Element> typed_array(Napi::Env env, std::vector<Element>&& values) {
+  const size_t count = values.size();
+  return Napi::TypedArrayOf<Element>::New(env, count, take_over(env, std::move(values)), 0);
 }
 
 const char* kind_name(Event::Kind kind) {
@@ -128,8 +129,7 @@ Napi::Object describe(Napi::Env env, const CodecConfig& config) {
 }  // namespace
 
 Napi::Float32Array to_js(Napi::Env env, std::vector<float>&& samples) {
-  const size_t count = samples.size();
-  return Napi::Float32Array::New(env, count, take_over(env, std::move(samples)), 0);
+  return typed_array(env, std::move(samples));
 }
 
 Napi::Object to_js(Napi::Env env, Event&& event) {
@@ -143,7 +143,7 @@ Napi::Object to_js(Napi::Env env, Event&& event) {
     return fields.add("stats", to_js(env, event.stats)).object();
   }
   fields.add("frames", event.frames).add("firstFrame", event.first_frame);
-  if (!event.pcm16.empty()) fields.add("pcm16", integer_array(env, std::move(event.pcm16)));
+  if (!event.pcm16.empty()) fields.add("pcm16", typed_array(env, std::move(event.pcm16)));
   else if (event.kind != Event::Kind::kEncoded) fields.add("pcm", to_js(env, std::move(event.pcm)));
   if (!event.codes.empty()) fields.add("codes", int32_array(env, event.codes));
   return fields.object();

@@ -70,7 +70,8 @@ void launch_float(cudaStream_t stream, const PackedMatrix& w, const float* x, in
   launch(stream, float_product_kernel<Out>, grid, kFloatThreads, sizeof(float) * 2 * kFloatTile * (kFloatTile + 1), w, x, ld, m, out);
 }
 
-// With more, the large product is quicker: it reads each row for more outputs at a time.
+constexpr int kSplitRows = 8 * kTileRows;  // of a block of the widest split product
+// With more blocks than these, the large product is quicker: it reads each row for more outputs at a time.
 constexpr int kSplitBlocks = 192;
 
 // blockIdx.y: which copy.
@@ -218,7 +219,7 @@ void multiply(cudaStream_t stream, const PackedMatrix& w, const T* x, int ld, in
   else if (m <= 8) launch_split<1>(stream, w, PlainRows{x, ld}, m, out);
   else if (m <= 16) launch_split<2>(stream, w, PlainRows{x, ld}, m, out);
   else if (m <= 32) launch_split<4>(stream, w, PlainRows{x, ld}, m, out);
-  else if (m <= 64 || w.tiles() * ceil_div(m, 64) <= kSplitBlocks) launch_split<8>(stream, w, PlainRows{x, ld}, m, out);
+  else if (m <= kSplitRows || w.tiles() * ceil_div(m, kSplitRows) <= kSplitBlocks) launch_split<8>(stream, w, PlainRows{x, ld}, m, out);
   else launch_large(stream, w, x, ld, m, out);
 }
 
