@@ -78,13 +78,17 @@ class Codec(nn.Module):
 
         The last projection runs in float32: bfloat16 output would put a noise floor under the audio.
         """
+        return self.last_tokens(z)[1]
+
+    def last_tokens(self, z):
+        """As synthesise_mono, and what the last projection makes it from: ((B, patches, d), (B, samples))."""
         x = z.transpose(1, 2)
         for m in self.decoder[:-2]:
             x = m(x)
         last = self.decoder[-2]
         x = last.body(x)
         with torch.autocast("cuda", enabled=False):
-            return F.linear(x.float(), last.output_proj.weight.unflatten(0, (-1, 2)).mean(1)).flatten(1)
+            return x, F.linear(x.float(), last.output_proj.weight.unflatten(0, (-1, 2)).mean(1)).flatten(1)
 
     @torch.no_grad()
     def encode(self, wav):

@@ -50,7 +50,7 @@ class Shards:
 class AudioPool:
     """Growing int16 tensor on the device, from which random segments are cut; the reader has a share of its own."""
 
-    def __init__(self, folder, device, hours=40.0, human_share=0.1):
+    def __init__(self, folder, device, hours=40.0, human_share=0.2):
         import torch
         self.torch, self.device, self.shards, self.share = torch, device, Shards(folder), human_share
         self.buf = torch.zeros(int(hours * 3600 * RATE), dtype=torch.int16, device=device)
@@ -84,14 +84,17 @@ class AudioPool:
         return x[self.torch.randperm(count, device=self.device)]
 
 
+SPEEDS = (0.75, 1.4)
+
+
 def augment(x, length):
-    """Random speed, colour, noise and gain. x: (B, >= 1.26 * length) -> (B, length)."""
+    """Random speed, colour, noise and gain. x: (B, > SPEEDS[1] * length) -> (B, length)."""
     import torch
     import torch.nn.functional as F
     b, dev = x.shape[0], x.device
     parts = []
     for chunk in x.chunk(4):
-        s = 1.0 if torch.rand(()) < 0.5 else float(torch.empty(()).uniform_(0.8, 1.25))
+        s = 1.0 if torch.rand(()) < 0.5 else float(torch.empty(()).uniform_(*SPEEDS))
         n = int(length * s)
         c = chunk[:, :n]
         parts.append(c if n == length else

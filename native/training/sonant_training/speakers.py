@@ -59,6 +59,26 @@ def speakers(seed=CAST_SEED) -> list[dict]:
     return out
 
 
+# What newcomers are drawn from, by engine and voice: resampling factor, and pitch in Hz as heard where it can be set.
+NEWCOMERS = {("hts", "slt"): ((0.70, 1.25), None), ("flite", "slt"): ((0.76, 1.28), (120, 310)),
+             ("flite", "rms"): ((0.80, 1.36), None), ("flite", "awb"): ((0.78, 1.30), (80, 240)),
+             ("flite", "kal16"): ((0.84, 1.28), (80, 190)), ("festival", "ked_diphone"): ((0.84, 1.26), None)}
+FIRST_NEWCOMER = 1000
+
+
+def newcomer(sp, number, rng) -> dict:
+    """A pseudo-speaker of sp's base voice whose parameters nobody has, with the id FIRST_NEWCOMER + number.
+
+    The cast is few enough to be known by heart; hundreds of speakers of some thirty sentences each teach to follow a
+    reference instead. The ranges are wider than the cast's, at the top above all: references may be high.
+    """
+    factor, pitch = NEWCOMERS[sp["engine"], sp["voice"]]
+    s = rng.uniform(*factor)
+    return dict(sp, name=f"x{number}", id=FIRST_NEWCOMER + number, s=s, stretch=rng.uniform(0.84, 1.16), preset=False,
+                f0=rng.uniform(*pitch) / s if pitch else None, std=rng.uniform(10, 34) if pitch else None,
+                alpha=round(rng.uniform(0.38, 0.52), 2) if sp["engine"] == "hts" else None)
+
+
 def unseen(count, seed=CAST_SEED + 1) -> list[dict]:
     """`count` pseudo-speakers that no training has heard: parameters from the same ranges, at most 146."""
     others = [s for s in speakers(seed) if not s["preset"] and s["engine"] != "human" and s["name"] != "ked"]

@@ -18,7 +18,7 @@ import numpy as np
 from .audio import read_wav, tidy, to_48k, write_wav
 from .grammar import Grammar
 from .shards import write_shard
-from .speakers import READER, speakers, unseen
+from .speakers import READER, newcomer, speakers, unseen
 from .tensors import RATE
 
 SHARE = "/usr/share/festival"
@@ -85,8 +85,11 @@ def synthesise(sp, texts):
             yield i, x
 
 
-def plan(texts, total, seed=5, step=30):
-    """Jobs (speaker id, sentences), shuffled so that any prefix is balanced."""
+def plan(texts, total, seed=5, step=30, newcomers=0.7):
+    """Jobs (speaker, sentences), shuffled so that any prefix is balanced.
+
+    A job of a pseudo-speaker goes to a newcomer with the given probability.
+    """
     rng = random.Random(seed)
     cast = [s for s in speakers() if s["engine"] != "human"]
     share = sum(s["n"] for s in cast)
@@ -111,18 +114,23 @@ def plan(texts, total, seed=5, step=30):
     for s in cast:
         n = int(total * s["n"] / share)
         mine = [draw() for _ in range(n)]
-        jobs += [(s["id"], mine[i:i + step]) for i in range(0, n, step)]
+        for i in range(0, n, step):
+            new = not s["preset"] and rng.random() < newcomers
+            jobs.append((newcomer(s, len(jobs), rng) if new else s, mine[i:i + step]))
     rng.shuffle(jobs)
     return jobs
 
 
 def _job(args):
-    if isinstance(args[2], dict):
-        return varied_shard(args)
-    out, k, spid, texts, stop_at = args
+    return args[0](args[1:])
+
+
+def spoken_shard(args):
+    """Sentences by one synthetic speaker: a shard `s*`, unless time is over."""
+    out, k, sp, texts, stop_at = args
     if time.time() > stop_at or os.path.exists(f"{out}/STOP"):
         return 0
-    items = [(spid, texts[i], x) for i, x in synthesise(speakers()[spid], texts)]
+    items = [(sp["id"], texts[i], x) for i, x in synthesise(sp, texts)]
     if items:
         write_shard(out, f"s{k:06d}", items)
     return len(items)
@@ -205,10 +213,11 @@ def generate(a):
     with Pool(a.workers) as pool:
         cast = [s for s in speakers() if s["engine"] == "human"] if a.human else []
         human = [pool.apply_async(human_shard, ((a.out, a.human, s),)) for s in cast]
-        jobs = [(a.out, k, s, t, stop_at) for k, (s, t) in enumerate(plan(json.load(open(a.texts)), a.total, a.seed))]
+        jobs = [(spoken_shard, a.out, k, s, t, stop_at)
+                for k, (s, t) in enumerate(plan(json.load(open(a.texts)), a.total, a.seed))]
         if a.pauses:
             found = json.load(open(a.pauses))
-            more = [(a.out, a.human, s, found, k) for k in range(a.variations) for s in cast
+            more = [(varied_shard, a.out, a.human, s, found, k) for k in range(a.variations) for s in cast
                     if s["name"] == READER or k % 6 == 0]
             jobs[200:200] = more
         n = 0

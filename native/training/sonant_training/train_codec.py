@@ -8,6 +8,7 @@ Usage: python3 -m sonant_training.train_codec --shards DIR --out DIR --a-seconds
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -19,15 +20,19 @@ import torch.nn as nn
 from . import codebooks
 from .codec import Codec, codec_config
 from .graphs import Graphed
-from .losses import Discriminators, MelLoss, crop, line_energy, line_loss, recogniser_loss
-from .shards import AudioPool, augment
+from .losses import LAGS, Discriminators, MelLoss, balanced, crop, recogniser_loss, repetition, repetition_loss
+from .shards import SPEEDS, AudioPool, augment
 from .tensors import HOP, read_safetensors
 
-A_WEIGHTS = dict(mel=5.0, commit=0.5, hear=2.0, line=0.1)
-B_WEIGHTS = dict(mel=4.0, adv=1.5, fm=5.0, hear=2.0, line=0.5)
+# Shares of the gradient (losses.balanced); `coarse` is a mel distance with the few wide bands of a recogniser.
+# The discriminators' gradients weigh some twenty times more in the rest of the decoder than at the last projection.
+A_WEIGHTS = dict(mel=1.0, coarse=0.3, hear=0.6, repeat=0.5)
+B_WEIGHTS = dict(mel=1.0, coarse=0.3, hear=0.5, repeat=0.5, adv=0.05, fm=0.08)
+COMMIT = 0.1
+TWENTY_MS = LAGS.index(8)
 
 
-def lr_at(frac, base, warm=0.02, floor=0.08):
+def lr_at(frac, base, warm=0.02, floor=0.03):
     if frac < warm:
         return base * (0.05 + 0.95 * frac / warm)
     return base * (floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * min(1.0, (frac - warm) / (1 - warm)))))
@@ -55,7 +60,8 @@ class Trainer:
         self.means = codebooks.RunningMeans(self.model.quantizer)
         if a.compile and self.cuda:
             self.model.compile_layers()
-        self.mel, self.recogniser, self.ema = MelLoss(dev), None, None
+        self.mel, self.coarse = MelLoss(dev), MelLoss(dev, ((1280, 26),), 8000.0)
+        self.recogniser, self.ema = None, None
         self.length = a.frames * HOP
         self.n_q = self.cfg["quantizer_kwargs"]["num_quantizers"]
         self.all_params = [p for p in self.model.parameters()]
@@ -72,7 +78,7 @@ class Trainer:
             "discriminators", sum(p.numel() for p in self.discs.parameters()) / 1e6)
 
     def amp(self):
-        return torch.autocast("cuda", torch.bfloat16, enabled=self.cuda)
+        return torch.autocast("cuda", torch.bfloat16) if self.cuda else contextlib.nullcontext()
 
     def wait_for_audio(self):
         t0 = time.time()
@@ -102,6 +108,12 @@ class Trainer:
         with self.amp():
             return self.model.synthesise_mono(zq).float()
 
+    def decode_for(self, zq):
+        """-> (last tokens, audio, the same audio as a leaf for the losses)."""
+        with self.amp():
+            tokens, y = self.model.last_tokens(zq)
+        return tokens.detach(), y, y.detach().requires_grad_()
+
     def adversarial(self, y):
         """Discriminator update, then the generator's adversarial and feature losses."""
         xr, yf = crop(self.x, y, self.a.gan_crop)
@@ -124,33 +136,36 @@ class Trainer:
 
     def compare(self, y):
         """Losses of the decoded audio y (B, samples) against the input."""
-        out = dict(mel=self.mel(y, self.x), line=line_loss(y, self.x))
+        out = dict(mel=self.mel(y, self.x), coarse=self.coarse(y, self.x), repeat=repetition_loss(y, self.x))
         if self.recogniser is not None:
             with self.amp():
                 out["hear"] = recogniser_loss(self.recogniser, y, self.x)
         return out
 
-    def finish(self, losses, weights, params):
-        sum(weights[k] * v for k, v in losses.items() if k in weights).backward()
+    def finish(self, made, losses, weights, params, commit=None):
+        """Backward and one optimizer step. made: what decode_for returned; losses were computed on its leaf."""
+        tokens, y, leaf = made
+        gradient, norms = balanced(losses, weights, leaf, tokens)
+        torch.autograd.backward([y] if commit is None else [y, COMMIT * commit],
+                                [gradient] if commit is None else [gradient, torch.ones_like(commit)])
         out = {k: v.detach() for k, v in losses.items()}
         out["gn"] = nn.utils.clip_grad_norm_(params, 3.0).detach()
         self.opt.step()
-        return out
+        return dict(out, **{f"g_{k}": v for k, v in norms.items()})
 
     # ---- the three kinds of steps
     def step_bypass(self):
         self.opt.zero_grad(set_to_none=True)
-        y = self.decode(self.model.quantizer.bypass(self.analyse()))
-        return self.finish(self.compare(y), A_WEIGHTS, self.all_params)
+        made = self.decode_for(self.model.quantizer.bypass(self.analyse()))
+        return self.finish(made, self.compare(made[2]), A_WEIGHTS, self.all_params)
 
     def step_vq(self):
         self.opt.zero_grad(set_to_none=True)
         zq, codes, commit, latents = self.model.quantizer(self.analyse(), self.keep)
-        losses = self.compare(self.decode(zq))
-        losses["commit"] = commit
-        out = self.finish(losses, A_WEIGHTS, self.all_params)
+        made = self.decode_for(zq)
+        out = self.finish(made, self.compare(made[2]), A_WEIGHTS, self.all_params, commit)
         self.means.update(codes, latents)
-        return dict(out, latents=latents)
+        return dict(out, commit=commit.detach(), latents=latents)
 
     def step_disc(self):
         """The discriminators alone: fresh ones must know something before the decoder listens to them."""
@@ -162,23 +177,23 @@ class Trainer:
         self.opt.zero_grad(set_to_none=True)
         with torch.no_grad():
             zq = self.model.quantizer(self.analyse(), self.keep)[0]
-        y = self.decode(zq)
-        losses = self.compare(y)
-        dl, losses["adv"], losses["fm"] = self.adversarial(y)
-        out = self.finish(losses, B_WEIGHTS, self.dec_params)
+        made = self.decode_for(zq)
+        losses = self.compare(made[2])
+        dl, losses["adv"], losses["fm"] = self.adversarial(made[2])
+        out = self.finish(made, losses, B_WEIGHTS, self.dec_params)
         torch._foreach_mul_(self.ema, 0.998)
         torch._foreach_add_(self.ema, [p.detach() for p in self.dec_params], alpha=0.002)
         return dict(out, d=dl)
 
     def load_batch(self):
         a, dev = self.a, self.dev
-        self.x.copy_(augment(self.pool.batch(a.batch, int(self.length * 1.26)), self.length))
+        self.x.copy_(augment(self.pool.batch(a.batch, int(self.length * SPEEDS[1]) + 1), self.length))
         few = torch.randint(1, self.n_q + 1, (a.batch,), device=dev)
         self.keep.copy_(torch.where(torch.rand(a.batch, device=dev) < a.few, few, self.n_q))
 
     @torch.no_grad()
     def validate(self):
-        """Mel distance, patch-rate lines (dB over the target) and codes in use, on fixed segments."""
+        """Mel distances, how far noise repeats itself after 20 ms (and does in the target), codes in use."""
         if not self.val:
             g = torch.Generator(device=self.dev)
             g.manual_seed(1)
@@ -194,12 +209,15 @@ class Trainer:
             codes = self.model.quantizer.encode(z)
             y = self.decode(self.model.quantizer.decode(codes))
             used = [int((torch.bincount(c.flatten(), minlength=1024) > 0).sum()) for c in codes]
-            lines = 10 * float((line_energy(y).mean((0, 1)) / line_energy(x).mean((0, 1)).clamp(min=1e-9)).log10().mean())
+            (a, _), (b, energy) = repetition(y), repetition(x)
+            a, b = a[TWENTY_MS], b[TWENTY_MS]
+            noise = (b < 0.15) & (energy[:, -b.shape[1]:] > 1e-4)
             hear = ""
             if self.recogniser is not None:
                 with self.amp():
                     hear = f" hear {float(recogniser_loss(self.recogniser, y, x)):.3f}"
-            res.append(f"{k}: mel {float(self.mel(y, x)):.3f} lines {lines:+.1f} dB{hear} "
+            res.append(f"{k}: mel {float(self.mel(y, x)):.3f} coarse {float(self.coarse(y, x)):.3f} "
+                       f"repeats {float(a[noise].mean()):.2f} of {float(b[noise].mean()):.2f}{hear} "
                        f"codes used {used[0]} {used[len(used) // 2]} {used[-1]}")
         return " | ".join(res)
 

@@ -1,9 +1,15 @@
 """The codec is causal and has a finite memory, so that it can run as a stream; quantizer and losses behave."""
-from tiny import tiny_codec, tone, torch, unittest
+import argparse
+import tempfile
+
+from tiny import json, np, tiny_codec, tone, torch, unittest
 
 from sonant_training import codebooks
-from sonant_training.losses import PATCH, Discriminators, crop, line_energy, line_loss, mel_filters
+from sonant_training.losses import (FLOOR, LAGS, PATCH, Discriminators, MelLoss, balanced, crop, line_energy, mel_filters,
+                                    repetition, repetition_loss)
+from sonant_training.shards import write_shard
 from sonant_training.tensors import HOP
+from sonant_training.train_codec import Trainer
 
 
 def stereo(x):
@@ -79,8 +85,53 @@ class Losses(unittest.TestCase):
         comb = torch.zeros(1, 48000)
         comb[:, ::PATCH] = 0.2
         self.assertGreater(float(line_energy(clean + comb).mean() / line_energy(clean).mean()), 4)
-        self.assertGreater(float(line_loss(clean + comb, clean)), 0.5)
-        self.assertEqual(float(line_loss(clean, clean)), 0.0)
+
+    def noise(self, seed, samples=38400, level=0.02):
+        return torch.randn(1, samples, generator=torch.Generator().manual_seed(seed)) * level
+
+    def test_noise_that_repeats_after_20_ms_is_told_from_noise(self):
+        fresh, again = self.noise(5), self.noise(6, 960).repeat(1, 40)
+        for x, at_20, at_10 in ((fresh, 0.1, 0.15), (again, 1.0, 0.15)):
+            found, _ = repetition(x)
+            self.assertAlmostEqual(float(found[LAGS.index(8)].mean()), at_20, delta=0.05)
+            self.assertLess(float(found[LAGS.index(4)].mean()), at_10)
+        self.assertGreater(float(repetition_loss(again, fresh)), 10 * float(repetition_loss(self.noise(7), fresh)))
+
+    def test_descending_the_repetition_loss_ends_the_repetition(self):
+        target, y = self.noise(8), self.noise(9, 960).repeat(1, 40).requires_grad_()
+        first = float(repetition_loss(y, target).detach())
+        opt = torch.optim.Adam([y], lr=1e-3)
+        for _ in range(30):
+            opt.zero_grad()
+            repetition_loss(y, target).backward()
+            opt.step()
+        self.assertLess(float(repetition_loss(y, target).detach()), 0.3 * first)
+
+    def test_silence_has_a_gradient_that_is_a_number(self):
+        y = torch.zeros(1, 38400, requires_grad=True)
+        repetition_loss(y, self.noise(10)).backward()
+        self.assertTrue(torch.isfinite(y.grad).all())
+
+    def test_mel_distance_does_not_look_below_its_floor(self):
+        mel, speech = MelLoss("cpu"), tone(0.5)[None]
+        hiss, faint = self.noise(11, 24000, 10 * FLOOR), self.noise(11, 24000, 0.01 * FLOOR)
+        self.assertLess(float(mel(speech + faint, speech)), 0.01)
+        self.assertGreater(float(mel(speech + hiss, speech)), 0.3)
+
+    def test_shares_of_a_gradient_do_not_depend_on_the_size_of_the_losses(self):
+        tokens = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(12))
+        y = torch.zeros(2, 5 * PATCH, requires_grad=True)
+        a, b = self.noise(13, 5 * PATCH), self.noise(14, 5 * PATCH)
+
+        def gradient(size):
+            return balanced(dict(a=size * (y * a).sum(), b=(y * b).sum()), dict(a=2.0, b=1.0, absent=1.0), y, tokens)
+
+        (small, norms), (large, _) = gradient(1.0), gradient(1000.0)
+        self.assertLess(float((small - large).abs().max()), 1e-5)
+        self.assertEqual(set(norms), {"a", "b"})
+        alone, _ = balanced(dict(a=(y * a).sum()), dict(a=2.0), y, tokens)
+        at_weights = alone.reshape(-1, PATCH).t() @ tokens.flatten(0, 1)
+        self.assertAlmostEqual(float(at_weights.norm()), 2.0, places=4)
 
     def test_crops_start_on_patch_edges(self):
         x = torch.arange(PATCH * 50).float()[None].repeat(4, 1)
@@ -95,6 +146,51 @@ class Losses(unittest.TestCase):
         fb = mel_filters(961, 60.0, 7800.0, 80)
         self.assertEqual(tuple(fb.shape), (961, 80))
         self.assertTrue((fb.sum(0) > 0).all())
+
+
+class Training(unittest.TestCase):
+    """Both phases with a tiny codec: every step moves what it should and nothing else."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        out = self.folder.name
+        codec = tiny_codec()
+        json.dump(codec.cfg, open(f"{out}/config.json", "w"))
+        write_shard(out, "s000000", [(0, "a", tone(70.0).numpy() + np.random.default_rng(0).normal(0, 0.01, 70 * 48000))])
+        a = argparse.Namespace(device="cpu", config=f"{out}/config.json", resume=None, compile=0, graphs=0, frames=10, batch=2,
+                               lr=1e-3, b_lr=1e-3, shards=out, hours=0.1, gan_crop=40 * PATCH, few=0.3, out=out, recogniser=None)
+        self.trainer = Trainer(a, lambda *_: None)
+        self.trainer.pool.refresh()
+        self.trainer.load_batch()
+
+    def moved(self, step):
+        t = self.trainer
+        before = [p.detach().clone() for p in t.all_params]
+        out = step()
+        self.assertTrue(all(bool(torch.isfinite(v).all()) for k, v in out.items() if k != "latents"), out)
+        moved = {n for (n, p), b in zip(t.model.named_parameters(), before) if not torch.equal(p, b)}
+        return {n.split(".")[0] for n in moved}, moved
+
+    def test_phase_a_moves_encoder_quantizer_and_decoder(self):
+        parts, names = self.moved(self.trainer.step_vq)
+        self.assertEqual(parts, {"encoder", "quantizer", "decoder"})
+        self.assertTrue(any("codebook" in n for n in names), "running means move the codebooks")
+
+    def test_phase_b_moves_the_decoder_alone(self):
+        t = self.trainer
+        for p in t.all_params:
+            p.requires_grad_(False)
+        for p in t.dec_params:
+            p.requires_grad_(True)
+        t.ema = [p.detach().clone() for p in t.dec_params]
+        self.assertEqual(self.moved(t.step_disc)[0], set())
+        self.assertEqual(self.moved(t.step_dec)[0], {"decoder"})
+
+    def test_validation_names_its_figures(self):
+        text = self.trainer.validate()
+        for word in ("mel", "coarse", "repeats", "codes used"):
+            self.assertIn(word, text)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from sonant_training.numbers import Spoken, cardinal, ordinal, year
 from sonant_training.pauses import cuts, words_of
 from sonant_training.prompts import ASSISTANT_SLOT, AUDIO_END
 from sonant_training.shards import Shards, write_shard
-from sonant_training.speakers import READER, speakers, unseen
-from sonant_training.teachers import pieces, sentence_case
+from sonant_training.speakers import FIRST_NEWCOMER, READER, newcomer, speakers, unseen
+from sonant_training.teachers import pieces, plan, sentence_case
 
 
 class Words(unittest.TestCase):
@@ -93,6 +93,29 @@ class Sound(unittest.TestCase):
         self.assertFalse({sound(s) for s in others} & {sound(s) for s in speakers()})
         self.assertTrue({s["voice"] for s in others} <= {s["voice"] for s in speakers()})
         self.assertEqual(unseen(20), others)
+
+    def test_newcomers_differ_from_each_other_and_say_their_pitch_as_heard(self):
+        cast = speakers()
+        rng = random.Random(3)
+        base = [s for s in cast if not s["preset"] and s["engine"] != "human"]
+        made = [newcomer(s, k, rng) for k, s in enumerate(base)]
+        self.assertEqual(len({s["id"] for s in made} | {s["id"] for s in cast}), len(made) + len(cast))
+        self.assertFalse(any(s["preset"] for s in made))
+        self.assertEqual([(s["engine"], s["voice"]) for s in made], [(s["engine"], s["voice"]) for s in base])
+        heard = [s["f0"] * s["s"] for s in made if s["voice"] == "awb"]
+        self.assertTrue(all(80 <= f <= 240 for f in heard) and len(set(heard)) == len(heard))
+
+    def test_a_plan_gives_presets_their_sentences_and_most_others_to_newcomers(self):
+        texts = dict(held=[], ex=["One two three four."], fo=["Five six seven."], gl=["Eight nine ten."], tm=["Stop here."],
+                     short=["Yes."])
+        jobs = plan(texts, 6000, seed=1)
+        ids = [s["id"] for s, _ in jobs]
+        self.assertTrue(all(s["engine"] != "human" for s, _ in jobs))
+        others = [s for s, _ in jobs if not s["preset"]]
+        self.assertTrue(0.5 < sum(s["id"] >= FIRST_NEWCOMER for s in others) / len(others) < 0.9)
+        share = sum(len(t) for s, t in jobs if s["name"] == "clara") / sum(len(t) for _, t in jobs)
+        self.assertAlmostEqual(share, 120 / 1346, delta=0.01)
+        self.assertEqual(ids, [s["id"] for s, _ in plan(texts, 6000, seed=1)])
 
     def test_tidy_trims_and_sets_the_level(self):
         x = np.concatenate((np.zeros(48000), tone(1.0).numpy() * 0.1, np.zeros(48000))).astype(np.float32)
