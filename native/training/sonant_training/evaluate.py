@@ -28,7 +28,12 @@ from .shards import read_shard
 from .speakers import speakers
 from .tensors import FRAME_RATE, HOP, RATE, read_safetensors
 
-SAMPLING = dict(temperature=0.4, top_k=20, top_p=0.9)
+
+def recommended(folder):
+    """The sampling of the folder's sonant.json as arguments of `generate`."""
+    s = json.load(open(f"{folder}/sonant.json"))["sampling"]
+    return dict(temperature=s["audio_temperature"], top_k=s["audio_top_k"], top_p=s["audio_top_p"],
+                text_temperature=s["text_temperature"])
 
 
 def load_product(folder):
@@ -125,7 +130,7 @@ def main():
     os.makedirs(a.out, exist_ok=True)
     torch.manual_seed(1)
     codec, lm, encode, voices = load_product(a.model)
-    recogniser = None
+    sampling, recogniser = recommended(a.model), None
     if a.recogniser:
         recogniser = Recogniser()
         recogniser.load_state_dict(read_safetensors(a.recogniser))
@@ -142,7 +147,7 @@ def main():
             lines = [(line_energy(torch.from_numpy(y)[None]).mean(), line_energy(torch.from_numpy(x)[None]).mean())
                      for x, y in zip(real.values(), again)]
             row["codec"]["lines_db"] = round(float(np.mean([10 * np.log10(float(y / x)) for y, x in lines])), 1)
-        codes, stops, waves = speak(codec, lm, encode, np.array(voices[name]["codes"]), texts, **SAMPLING)
+        codes, stops, waves = speak(codec, lm, encode, np.array(voices[name]["codes"]), texts, **sampling)
         row["speech"] = judge(waves, texts, recogniser)
         seconds = [len(c) / FRAME_RATE / max(1, len(t)) for c, t in zip(codes, texts)]
         row["stops"] = round(100 * float(np.mean(stops)), 1)

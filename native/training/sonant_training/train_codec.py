@@ -13,6 +13,7 @@ import json
 import math
 import os
 import time
+from typing import NamedTuple
 
 import torch
 import torch.nn as nn
@@ -36,6 +37,12 @@ def lr_at(frac, base, warm=0.02, floor=0.03):
     if frac < warm:
         return base * (0.05 + 0.95 * frac / warm)
     return base * (floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * min(1.0, (frac - warm) / (1 - warm)))))
+
+
+class Decoded(NamedTuple):
+    tokens: torch.Tensor  # (B, patches, d), what the last projection reads
+    audio: torch.Tensor   # (B, samples), with the way back to the decoder
+    leaf: torch.Tensor    # the same audio without it
 
 
 class Trainer:
@@ -109,10 +116,10 @@ class Trainer:
             return self.model.synthesise_mono(zq).float()
 
     def decode_for(self, zq):
-        """-> (last tokens, audio, the same audio as a leaf for the losses)."""
+        """Decodes for losses that are balanced before they reach the decoder."""
         with self.amp():
             tokens, y = self.model.last_tokens(zq)
-        return tokens.detach(), y, y.detach().requires_grad_()
+        return Decoded(tokens.detach(), y, y.detach().requires_grad_())
 
     def adversarial(self, y):
         """Discriminator update, then the generator's adversarial and feature losses."""
@@ -142,12 +149,10 @@ class Trainer:
                 out["hear"] = recogniser_loss(self.recogniser, y, self.x)
         return out
 
-    def finish(self, made, losses, weights, params, commit=None):
-        """Backward and one optimizer step. made: what decode_for returned; losses were computed on its leaf."""
-        tokens, y, leaf = made
-        gradient, norms = balanced(losses, weights, leaf, tokens)
-        torch.autograd.backward([y] if commit is None else [y, COMMIT * commit],
-                                [gradient] if commit is None else [gradient, torch.ones_like(commit)])
+    def finish(self, made, losses, weights, params, commit=0.0):
+        """Backward and one optimizer step on losses of made.leaf."""
+        gradient, norms = balanced(losses, weights, made.leaf, made.tokens)
+        ((made.audio * gradient).sum() + COMMIT * commit).backward()
         out = {k: v.detach() for k, v in losses.items()}
         out["gn"] = nn.utils.clip_grad_norm_(params, 3.0).detach()
         self.opt.step()
@@ -157,13 +162,13 @@ class Trainer:
     def step_bypass(self):
         self.opt.zero_grad(set_to_none=True)
         made = self.decode_for(self.model.quantizer.bypass(self.analyse()))
-        return self.finish(made, self.compare(made[2]), A_WEIGHTS, self.all_params)
+        return self.finish(made, self.compare(made.leaf), A_WEIGHTS, self.all_params)
 
     def step_vq(self):
         self.opt.zero_grad(set_to_none=True)
         zq, codes, commit, latents = self.model.quantizer(self.analyse(), self.keep)
         made = self.decode_for(zq)
-        out = self.finish(made, self.compare(made[2]), A_WEIGHTS, self.all_params, commit)
+        out = self.finish(made, self.compare(made.leaf), A_WEIGHTS, self.all_params, commit)
         self.means.update(codes, latents)
         return dict(out, commit=commit.detach(), latents=latents)
 
@@ -178,8 +183,8 @@ class Trainer:
         with torch.no_grad():
             zq = self.model.quantizer(self.analyse(), self.keep)[0]
         made = self.decode_for(zq)
-        losses = self.compare(made[2])
-        dl, losses["adv"], losses["fm"] = self.adversarial(made[2])
+        losses = self.compare(made.leaf)
+        dl, losses["adv"], losses["fm"] = self.adversarial(made.leaf)
         out = self.finish(made, losses, B_WEIGHTS, self.dec_params)
         torch._foreach_mul_(self.ema, 0.998)
         torch._foreach_add_(self.ema, [p.detach() for p in self.dec_params], alpha=0.002)
