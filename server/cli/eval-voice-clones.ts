@@ -9,7 +9,7 @@ import { forRecogniser, recordAll } from "./eval-speak.ts";
 import { type Likeness, likenessOf, placeOf, semitones } from "./eval-voice-likeness.ts";
 import { understand } from "./eval-voice-understand.ts";
 import { RECOGNISER_HZ } from "./recognise.ts";
-import { promptOf, readReference } from "./speaker.ts";
+import { type ClonePrompt, promptOf, readReference } from "./speaker.ts";
 
 /** What was found out about one clone. */
 export interface Clone {
@@ -17,6 +17,8 @@ export interface Clone {
   readonly name: string;
   /** Middle pitch in hertz; undefined if nothing is voiced. */
   readonly referenceHz: number | undefined;
+  /** The same of what the codec makes of the reference: what the language model gets to hear. */
+  readonly copyHz: number | undefined;
   readonly cloneHz: number | undefined;
   /** How much higher the clone speaks, in semitones. */
   readonly semitones: number | undefined;
@@ -53,7 +55,13 @@ export async function evaluateClones(
   { seed, done }: { seed: number; done(name: string): void },
 ): Promise<Clone[]> {
   const requests = sentences.map((text, i) => ({ text, seed: seed + i }));
-  const heard: { name: string; own: Likeness; clone: Likeness; figures: Figures }[] = [];
+  const heard: {
+    name: string;
+    own: Likeness;
+    copy: Likeness;
+    clone: Likeness;
+    figures: Figures;
+  }[] = [];
   for (const name of await referencesIn(folder)) {
     const reference = await readReference(join(folder, name));
     const voice = await promptOf(engine, model, reference);
@@ -63,18 +71,26 @@ export async function evaluateClones(
     heard.push({
       name,
       own: likenessOf(await resample(reference.pcm, reference.sampleRate, RECOGNISER_HZ)),
+      copy: likenessOf(await copyOf(engine, model, voice)),
       clone: likenessOf(concatSamples(audible)),
       figures: sum(recordings.map((recording, i) => figuresOf(recording, words[i] ?? []))),
     });
     done(name);
   }
   const speakers = heard.map(({ own }) => own);
-  return heard.map(({ name, own, clone, figures }, i) => ({
+  return heard.map(({ name, own, copy, clone, figures }, i) => ({
     name,
     referenceHz: own.pitchHz,
+    copyHz: copy.pitchHz,
     cloneHz: clone.pitchHz,
     semitones: semitones(clone.pitchHz, own.pitchHz),
     place: placeOf(i, clone, speakers),
     figures,
   }));
+}
+
+/** What the codec makes of a reference, at the recogniser's rate. */
+async function copyOf(engine: Engine, model: Model, { codes }: ClonePrompt): Promise<Float32Array> {
+  const { pcm } = await engine.decode(Int32Array.from(codes.data), codes.books);
+  return forRecogniser(pcm, model.audio);
 }

@@ -23,6 +23,35 @@ export function semitones(pitchHz: number | undefined, thanHz: number | undefine
   return 12 * Math.log2(pitchHz / thanHz);
 }
 
+/** How a copy keeps the voice of its original, counted in windows of 20 ms; sums over recordings are sums of these. */
+export interface PitchKept {
+  /** Windows with a pitch in the original, and those of them that have one in the copy. */
+  readonly voiced: number;
+  readonly kept: number;
+  /** Windows with a pitch in both, a semitone or more apart. */
+  readonly wrong: number;
+}
+
+/** Both recordings at 16 kHz and in step. */
+export function pitchKept(copy: Float32Array, original: Float32Array): PitchKept {
+  const other = pitchOf(copy, RATE).trace;
+  const pairs = pitchOf(original, RATE)
+    .trace.map((hertz, i) => ({ hertz, copied: other[i] ?? 0 }))
+    .filter(({ hertz }) => hertz > 0);
+  const both = pairs.filter(({ copied }) => copied > 0);
+  const apart = both.filter(({ hertz, copied }) => Math.abs(12 * Math.log2(copied / hertz)) >= 1);
+  return { voiced: pairs.length, kept: both.length, wrong: apart.length };
+}
+
+export function sumPitchKept(all: readonly PitchKept[]): PitchKept {
+  const total = (of: (one: PitchKept) => number) => all.reduce((n, one) => n + of(one), 0);
+  return {
+    voiced: total(({ voiced }) => voiced),
+    kept: total(({ kept }) => kept),
+    wrong: total(({ wrong }) => wrong),
+  };
+}
+
 /**
  * Place of speaker `own` among all `speakers`, by how near each is to `heard`: 1 is the nearest. A feature weighs the less
  * the more it differs among the speakers anyway.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { measureActivity } from "../audio/activity.ts";
 import { babble, noise, sine } from "../audio/test-audio.ts";
-import { likenessOf, placeOf, semitones } from "./eval-voice-likeness.ts";
+import { likenessOf, pitchKept, placeOf, semitones, sumPitchKept } from "./eval-voice-likeness.ts";
 import { LINES_HZ, linePowers, linesBelow, measureLines, sumLines } from "./eval-voice-lines.ts";
 import { melDistance } from "./eval-voice-mel.ts";
 import { longestSilence, measureSound, sumSounds } from "./eval-voice-sound.ts";
@@ -121,6 +121,33 @@ describe("likeness", () => {
     expect(semitones(high?.pitchHz, low?.pitchHz)).toBe(12);
     expect(semitones(undefined, 100)).toBeUndefined();
     expect(likenessOf(quiet(noise(RATE), 0.3)).pitchHz).toBeUndefined();
+  });
+
+  it("counts what of a voice's pitch a copy keeps", () => {
+    const buzz = (hertz: number) =>
+      [1, 2, 3, 4].map((k) => sine(k * hertz, 1, { rate: RATE, amplitude: 0.2 / k })).reduce(plus);
+    const original = buzz(113);
+    const windows = pitchKept(original, original).voiced;
+    expect(windows).toBeGreaterThan(40);
+    expect(pitchKept(original, original)).toEqual({ voiced: windows, kept: windows, wrong: 0 });
+    expect(pitchKept(buzz(115), original).wrong).toBe(0);
+    expect(pitchKept(buzz(100), original)).toEqual({
+      voiced: windows,
+      kept: windows,
+      wrong: windows,
+    });
+    // The second half only hisses.
+    const half = Float32Array.from(original, (sample, i) => (i < RATE / 2 ? sample : 0));
+    const hoarse = plus(half, quiet(noise(RATE), 0.3).fill(0, 0, RATE / 2));
+    const { kept, wrong } = pitchKept(hoarse, original);
+    expect(kept / windows).toBeGreaterThan(0.4);
+    expect(kept / windows).toBeLessThan(0.6);
+    expect(sumPitchKept([pitchKept(hoarse, original), pitchKept(original, original)])).toEqual({
+      voiced: 2 * windows,
+      kept: windows + kept,
+      wrong,
+    });
+    expect(pitchKept(original, quiet(noise(RATE), 0.3))).toEqual({ voiced: 0, kept: 0, wrong: 0 });
   });
 
   it("places a speaker's other words nearest to himself", () => {

@@ -5,7 +5,7 @@ import { type Figures, figuresOf, sum } from "./eval-figures.ts";
 import { forRecogniser, recordAll, type SentenceSet, spokenForm, toMono } from "./eval-speak.ts";
 import { LINES_HZ, type Lines, measureLines, sumLines } from "./eval-voice-lines.ts";
 import { measureSound, type Sound, sumSounds } from "./eval-voice-sound.ts";
-import { codecDistance, readMono, teacherFiles } from "./eval-voice-teachers.ts";
+import { type CodecCopies, codecCopies, readMono, teacherFiles } from "./eval-voice-teachers.ts";
 import { understand } from "./eval-voice-understand.ts";
 import { split, wordErrors } from "./recognise.ts";
 
@@ -30,8 +30,8 @@ export interface PresetFigures {
   readonly teacher?: {
     readonly sets: Readonly<Record<SentenceSet, Errors>>;
     readonly lines: Lines;
-    /** Mean mel distance of the codec's round trip. */
-    readonly melDistance: number;
+    /** What the codec makes of the teacher's recordings. */
+    readonly codec: CodecCopies;
   };
   /** Lines of the model that is compared with; absent where it lacks the voice. */
   readonly against?: Lines;
@@ -115,7 +115,7 @@ async function teacherFigures(
       errors: total(set, ({ errors }) => errors),
     })),
     lines: sumLines(await Promise.all(recordings.map((mono) => linesOf(mono, sampleRate)))),
-    melDistance: await codecDistance(engine, recordings.slice(0, CODEC_RECORDINGS)),
+    codec: await codecCopies(engine, recordings.slice(0, CODEC_RECORDINGS)),
   };
 }
 

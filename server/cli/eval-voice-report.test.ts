@@ -45,7 +45,7 @@ function preset(errors: number, teacherErrors?: number, on400 = 1.5): PresetFigu
           dictionary: { words: 100, errors: teacherErrors },
         },
         lines: lines(1),
-        melDistance: 0.6,
+        codec: { melDistance: 0.6, pitch: { voiced: 200, kept: 160, wrong: 40 } },
       },
       against: lines(6),
     }),
@@ -80,6 +80,8 @@ it("sets each voice beside its teacher, and sums over those that have one", () =
   expect(aim("rare words")).toBe("0 of 2");
   expect(aim("every generation stops")).toBe("57 of 60");
   expect(aim("no silence over 1 s")).toBe("60 of 60, longest 0.40 s");
+  expect(rowOf(text, "### Fricatives", "near").slice(-3)).toEqual(["0.600", "25.0", "20.0"]);
+  expect(rowOf(text, "### Fricatives", "untaught").slice(-3)).toEqual(["", "", ""]);
   // 0.5 above noise beside 5 above it: ten times less. Who is not in the other model does not count.
   expect(aim("400 Hz lines")).toBe("10.0");
 });
@@ -88,6 +90,7 @@ it("counts clones that are near in pitch and nearest in likeness", () => {
   const clone = (name: string, semitones: number | undefined, place: number) => ({
     name,
     referenceHz: 100,
+    copyHz: 100,
     cloneHz: 100,
     semitones,
     place,

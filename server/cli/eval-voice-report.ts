@@ -1,6 +1,7 @@
 /** `npm run eval -- voice` as Markdown: what was aimed at and whether it was reached, and the figures behind it. */
 import { type Figures, sum, summarise, table } from "./eval-figures.ts";
 import type { Clone } from "./eval-voice-clones.ts";
+import { type PitchKept, sumPitchKept } from "./eval-voice-likeness.ts";
 import { type Lines, linePowers, linesBelow, sumLines } from "./eval-voice-lines.ts";
 import type { Errors, PresetFigures } from "./eval-voice-presets.ts";
 import { sumSounds } from "./eval-voice-sound.ts";
@@ -62,7 +63,7 @@ function together(all: readonly PresetFigures[]): PresetFigures {
     all.map(of).filter((one) => one !== undefined);
   const teachers = some(({ teacher }) => teacher);
   const against = some((one) => one.against);
-  const mean = teachers.reduce((n, { melDistance }) => n + melDistance / teachers.length, 0);
+  const mean = teachers.reduce((n, { codec }) => n + codec.melDistance / teachers.length, 0);
   return {
     sets: {
       interface: sum(all.map(({ sets }) => sets.interface)),
@@ -73,7 +74,7 @@ function together(all: readonly PresetFigures[]): PresetFigures {
       teacher: {
         sets: { interface: errors("interface"), dictionary: errors("dictionary") },
         lines: sumLines(teachers.map(({ lines }) => lines)),
-        melDistance: mean,
+        codec: { melDistance: mean, pitch: sumPitchKept(teachers.map(({ codec }) => codec.pitch)) },
       },
     }),
     ...(against.length > 0 && { against: sumLines(against) }),
@@ -120,7 +121,7 @@ function codecTable(presets: VoiceFigures["presets"]): string {
   return table(
     [
       ...["voice", "windows", "400 Hz dB", "teacher", "compared", "below compared dB"],
-      ...["50 Hz dB", "teacher", "compared", "mel distance"],
+      ...["50 Hz dB", "teacher", "compared", "mel distance", "pitch wrong %", "voicing lost %"],
     ],
     rows.map(({ name, figures: { sound, teacher, against }, own }) => [
       name,
@@ -128,17 +129,27 @@ function codecTable(presets: VoiceFigures["presets"]): string {
       ...[sound.lines, teacher?.lines, against].map((lines) => db(lines, "on400")),
       below(own),
       ...[sound.lines, teacher?.lines, against].map((lines) => db(lines, "on50")),
-      fixed(teacher?.melDistance, 3),
+      fixed(teacher?.codec.melDistance, 3),
+      ...(teacher ? pitchCells(teacher.codec.pitch) : ["", ""]),
     ]),
   );
 }
 
+/** Shares in percent of what is voiced in both recordings, and of what is in the original. */
+function pitchCells({ voiced, kept, wrong }: PitchKept): string[] {
+  return [wrong / kept, 1 - kept / voiced].map((share) => (100 * share).toFixed(1));
+}
+
 function cloneTable(clones: readonly Clone[]): string {
   return table(
-    ["reference", "its pitch Hz", "the clone's", "semitones", "own reference's place", "WER %"],
-    clones.map(({ name, referenceHz, cloneHz, semitones, place, figures }) => [
+    [
+      ...["reference", "its pitch Hz", "the codec's copy", "the clone's", "semitones"],
+      ...["own reference's place", "WER %"],
+    ],
+    clones.map(({ name, referenceHz, copyHz, cloneHz, semitones, place, figures }) => [
       name,
       fixed(referenceHz, 0),
+      fixed(copyHz, 0),
       fixed(cloneHz, 0),
       fixed(semitones),
       `${place}`,

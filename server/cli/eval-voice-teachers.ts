@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { decodeAudio } from "../audio/decode.ts";
 import { type Engine, resample } from "../engine/engine.ts";
 import { toMono } from "./eval-speak.ts";
+import { type PitchKept, pitchKept, sumPitchKept } from "./eval-voice-likeness.ts";
 import { melDistance } from "./eval-voice-mel.ts";
+import { RECOGNISER_HZ } from "./recognise.ts";
 
 /**
  * Files of a teacher's recordings of sentences: `NAME_NNN.wav`, NNN the place of the sentence in the list of held-out ones.
@@ -39,20 +41,33 @@ export async function readMono(files: readonly string[], hertz: number): Promise
   return recordings;
 }
 
+/** What the codec alone makes of recordings. */
+export interface CodecCopies {
+  /** Mean mel distance of the copies. */
+  readonly melDistance: number;
+  readonly pitch: PitchKept;
+}
+
 /**
- * Mean mel distance of recordings [n], each at the codec's rate, from what the codec makes of them.
+ * Measures the codec's copies of recordings [n], each of one channel at the codec's rate.
  * @throws EngineError
  */
-export async function codecDistance(
+export async function codecCopies(
   engine: Engine,
   recordings: readonly Float32Array[],
-): Promise<number> {
+): Promise<CodecCopies> {
   const { sampleRate = 0, nCodebooks = 0 } = engine.info.codec ?? {};
+  const pitches: PitchKept[] = [];
   let total = 0;
   for (const wanted of recordings) {
     const codes = await engine.encode(wanted, 1, sampleRate);
     const { pcm, channels } = await engine.decode(codes, nCodebooks);
-    total += melDistance(toMono(pcm, channels), wanted);
+    const copy = toMono(pcm, channels);
+    total += melDistance(copy, wanted);
+    const [heard, original] = await Promise.all(
+      [copy, wanted].map((mono) => resample(mono, sampleRate, RECOGNISER_HZ)),
+    );
+    if (heard && original) pitches.push(pitchKept(heard, original));
   }
-  return total / recordings.length;
+  return { melDistance: total / recordings.length, pitch: sumPitchKept(pitches) };
 }

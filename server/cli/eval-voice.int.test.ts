@@ -46,15 +46,17 @@ describe.skipIf(recogniserMissing())("npm run eval -- voice", () => {
     expect(sets.interface).toMatchObject({ words: 7, recordings: 1, stopped: 1, clipped: 0 });
     expect(teacher.sets.interface.words).toBe(7);
     expect(teacher.sets.interface.errors).toBeGreaterThanOrEqual(6);
-    expect(teacher.melDistance).toBeGreaterThan(0);
+    expect(teacher.codec.melDistance).toBeGreaterThan(0);
+    expect(teacher.codec.pitch.voiced).toBeGreaterThan(teacher.codec.pitch.wrong);
     expect(sound).toMatchObject({ recordings: 2, runOn: 0, cutShort: 0, longSilences: 0 });
     expect(clones.buzzes.map((clone: { name: string }) => clone.name)).toEqual([
       "one.wav",
       "two.wav",
     ]);
-    for (const { place, referenceHz } of clones.buzzes) {
+    for (const { place, referenceHz, copyHz } of clones.buzzes) {
       expect([1, 2]).toContain(place);
       expect(referenceHz).toBeGreaterThan(100);
+      expect(copyHz).toBeGreaterThan(50);
     }
 
     const text = await readFile(metrics, "utf8");

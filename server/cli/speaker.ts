@@ -78,6 +78,8 @@ export async function readReference(file: string): Promise<Reference> {
   });
 }
 
+export type ClonePrompt = Extract<VoicePrompt, { kind: "clone" }>;
+
 /**
  * A voice out of a prepared recording.
  * @throws EngineError
@@ -86,7 +88,7 @@ export async function promptOf(
   engine: Engine,
   model: Model,
   reference: Reference,
-): Promise<VoicePrompt> {
+): Promise<ClonePrompt> {
   const codes = await engine.encode(reference.pcm, reference.channels, reference.sampleRate);
   const books = engine.info.codec?.nCodebooks ?? 0;
   const frames = Math.min(codes.length / books, model.limits.maxReferenceFrames);
