@@ -15,6 +15,8 @@ import numpy as np
 from .prompts import ASSISTANT_SLOT, AUDIO_END, PAD, Template
 
 DEFAULT_VOICE = 0  # speaker of the samples without a reference
+LONGEST_REFERENCE = 125  # frames, as the product cuts them
+SPOILED = 0.3      # share of the references that come from a spoiled recording, where the speaker has some
 
 
 def part_files(folder):
@@ -82,11 +84,11 @@ class Maker:
     def reference(self, s, parts):
         """Frame numbers of a reference of speaker s: another utterance, whole or in part, at times a spoiled one."""
         c, rng = self.c, self.rng
-        pool = c.bad[s] if rng.random() < 0.22 and len(c.bad.get(s, ())) > 3 else c.clean[s]
+        pool = c.bad[s] if rng.random() < SPOILED and len(c.bad.get(s, ())) > 2 else c.clean[s]
         r = rng.choice(pool)
         while r in parts and len(pool) > 2:
             r = rng.choice(pool)
-        n = min(int(c.lens[r]), rng.randint(14, 100))
+        n = min(int(c.lens[r]), rng.randint(14, LONGEST_REFERENCE))
         o = int(c.start[r]) + (0 if rng.random() < 0.5 else rng.randint(0, int(c.lens[r]) - n))
         return range(o, o + n)
 

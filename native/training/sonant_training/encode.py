@@ -3,11 +3,12 @@
 With --follow it keeps going until the folder says DONE, so that training data grow while the language model trains.
 A share of the utterances is encoded a second time from a spoiled recording; those codes serve as references only.
 Part file: spk (U,), lens (U,), spoiled (U,) bool, codes (frames, 16) uint16, text (JSON list).
-Usage: python3 -m sonant_training.encode --codec codec.pt --shards DIR --out DIR
+Usage: python3 -m sonant_training.encode --codec codec_a.pt|FOLDER --shards DIR --out DIR
 """
 from __future__ import annotations
 
 import argparse
+import contextlib
 import glob
 import json
 import os
@@ -20,10 +21,15 @@ import torch
 from .audio import spoil
 from .codec import Codec
 from .shards import read_shard
+from .tensors import read_safetensors
 
 
 def load_codec(path, device):
-    st = torch.load(path, map_location=device)
+    """A trainer's checkpoint, or a folder with config.json and model.safetensors."""
+    if os.path.isdir(path):
+        st = dict(cfg=json.load(open(f"{path}/config.json")), model=read_safetensors(f"{path}/model.safetensors"))
+    else:
+        st = torch.load(path, map_location=device)
     model = Codec(st["cfg"]).to(device)
     model.load_state_dict(st["model"])
     return model.eval()
@@ -47,7 +53,7 @@ def encode_flat(model, flat, off, n, device, seconds=1200, damage=False):
         x = flat[(o[:, None] + t).clamp(max=len(flat) - 1)].float() / 32768 * (t[None] < m[:, None])
         if damage:
             x = spoil(x, m)
-        with torch.autocast("cuda", torch.bfloat16, enabled=device == "cuda"):
+        with torch.autocast("cuda", torch.bfloat16) if device == "cuda" else contextlib.nullcontext():
             z = model.analyse(x[:, None].expand(-1, 2, -1))
         c = model.quantizer.encode(z.float()).permute(1, 2, 0).to(torch.int16).cpu().numpy().astype(np.uint16)
         for q, k, f in zip(g, c, frames):
@@ -99,6 +105,7 @@ def main():
     ap.add_argument("--parts", type=int, default=1)
     ap.add_argument("--follow", type=int, default=0, help="go on until the shard folder holds DONE; then write END")
     ap.add_argument("--min-shards", type=int, default=120, help="with --follow: new shards that make a part file")
+    ap.add_argument("--max-shards", type=int, default=500, help="with --follow: most shards in a part file")
     ap.add_argument("--first", type=int, default=160, help="with --follow: shards in the first part file")
     ap.add_argument("--spoiled", type=float, default=0.12)
     ap.add_argument("--delete", type=int, default=0, help="remove encoded shards")
@@ -117,8 +124,8 @@ def main():
         paths = [p for p in paths if sum(os.path.basename(p).encode()) % a.parts == a.part]
         if paths and (last or k == 0 or len(paths) >= a.min_shards):
             t0 = time.time()
-            if a.follow and k == 0:  # a small first part, so that training can start
-                paths = paths[:a.first]
+            if a.follow:  # small parts, so that training can start
+                paths = rng.permutation(paths)[:a.first if k == 0 else a.max_shards].tolist()
             part = encode_shards(model, paths, dev, a.spoiled, rng)
             name = f"{a.out}/part{k:03d}_{a.part}"
             np.savez(name + ".tmp.npz", **part)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import random
 
 import numpy as np
 
@@ -29,12 +30,13 @@ class Shards:
     """Incremental view of a shard folder."""
 
     def __init__(self, folder):
-        self.folder, self.seen = folder, set()
+        self.folder, self.seen, self.rng = folder, set(), random.Random(0)
 
     def new(self, limit=None):
-        for p in sorted(glob.glob(f"{self.folder}/*.i16")):
-            if p in self.seen:
-                continue
+        """(path, samples, meta) of at most `limit` shards not seen before, in random order: names tell the kind."""
+        paths = sorted(p for p in glob.glob(f"{self.folder}/*.i16") if p not in self.seen)
+        self.rng.shuffle(paths)
+        for p in paths:
             if limit is not None:
                 if limit <= 0:
                     return
@@ -47,39 +49,55 @@ class Shards:
             yield p, x, meta
 
 
-class AudioPool:
-    """Growing int16 tensor on the device, from which random segments are cut; the reader has a share of its own."""
+class Growing:
+    """int16 samples on the device, filled from the front."""
 
-    def __init__(self, folder, device, hours=40.0, human_share=0.2):
+    def __init__(self, hours, device):
+        import torch
+        self.torch, self.device = torch, device
+        self.buf, self.n = torch.zeros(int(hours * 3600 * RATE), dtype=torch.int16, device=device), 0
+
+    def add(self, x):
+        """x: int16 array; False if there is no room left."""
+        if self.n + len(x) > len(self.buf):
+            return False
+        self.buf[self.n:self.n + len(x)] = self.torch.from_numpy(x).to(self.device)
+        self.n += len(x)
+        return True
+
+    def cut(self, count, length):
+        """Random segments, (count, length) float in -1..1."""
+        t = self.torch
+        o = (t.rand(count, device=self.device, dtype=t.float64) * (self.n - length - 1)).long()
+        return self.buf[o[:, None] + t.arange(length, device=self.device)].float() / 32768
+
+
+HUMAN_HOURS = 12.0
+
+
+class AudioPool:
+    """Audio from which the codec's random segments are cut; shards named human* have a share of their own."""
+
+    def __init__(self, folder, device, hours=40.0, human_share=0.25):
         import torch
         self.torch, self.device, self.shards, self.share = torch, device, Shards(folder), human_share
-        self.buf = torch.zeros(int(hours * 3600 * RATE), dtype=torch.int16, device=device)
-        self.n, self.human, self.full = 0, None, False
+        self.most, self.human, self.full = Growing(hours, device), Growing(min(hours, HUMAN_HOURS), device), False
+
+    @property
+    def hours(self):
+        return (self.most.n + self.human.n) / RATE / 3600
 
     def refresh(self, limit=40):
         if self.full:
             return
         for p, x, _ in self.shards.new(limit):
-            x = self.torch.from_numpy(x)
-            if os.path.basename(p).startswith("human"):
-                self.human = x.to(self.device)
-            elif self.n + len(x) <= len(self.buf):
-                self.buf[self.n:self.n + len(x)] = x.to(self.device)
-                self.n += len(x)
-            else:
-                self.full = self.human is not None
-
-    def cut(self, src, n, count, length):
-        t = self.torch
-        o = (t.rand(count, device=self.device, dtype=t.float64) * (n - length - 1)).long()
-        return src[o[:, None] + t.arange(length, device=self.device)].float() / 32768
+            human = os.path.basename(p).startswith("human")
+            self.full |= not (self.human if human else self.most).add(x) and not human
 
     def batch(self, count, length):
         """(count, length) float segments."""
-        h = int(round(count * self.share)) if self.human is not None else 0
-        parts = [self.cut(self.buf, self.n, count - h, length)]
-        if h:
-            parts.append(self.cut(self.human, len(self.human), h, length))
+        h = int(round(count * self.share)) if self.human.n > length + 1 else 0
+        parts = [self.most.cut(count - h, length)] + ([self.human.cut(h, length)] if h else [])
         x = self.torch.cat(parts)
         return x[self.torch.randperm(count, device=self.device)]
 

@@ -15,7 +15,7 @@ def speakers(seed=CAST_SEED) -> list[dict]:
     """The cast of the training data; with another seed its pseudo-speakers have other parameters.
 
     Fields: name, engine (hts, flite, festival, human), voice, n (share of utterances), s (resampling factor), stretch
-    (duration), f0 and std (Hz), alpha (HTS frequency warping), preset, id.
+    (duration), f0 and std (Hz), alpha (HTS frequency warping), preset, id; newcomers also pitch (Hz) and spread.
     """
     rng = random.Random(seed)
     out = []
@@ -59,23 +59,28 @@ def speakers(seed=CAST_SEED) -> list[dict]:
     return out
 
 
-# What newcomers are drawn from, by engine and voice: resampling factor, and pitch in Hz as heard where it can be set.
-NEWCOMERS = {("hts", "slt"): ((0.70, 1.25), None), ("flite", "slt"): ((0.76, 1.28), (120, 310)),
-             ("flite", "rms"): ((0.80, 1.36), None), ("flite", "awb"): ((0.78, 1.30), (80, 240)),
-             ("flite", "kal16"): ((0.84, 1.28), (80, 190)), ("festival", "ked_diphone"): ((0.84, 1.26), None)}
+# What newcomers are drawn from, by engine and voice: resampling factor, and pitch in Hz as heard.
+NEWCOMERS = {("hts", "slt"): ((0.72, 1.24), (105, 330)), ("flite", "slt"): ((0.76, 1.28), (105, 330)),
+             ("flite", "rms"): ((0.80, 1.34), (68, 230)), ("flite", "awb"): ((0.78, 1.30), (75, 250)),
+             ("flite", "kal16"): ((0.84, 1.28), (75, 190)), ("festival", "ked_diphone"): ((0.84, 1.26), (75, 190)),
+             ("human", "reader"): ((0.76, 1.24), (95, 330))}
+SETTABLE = {("flite", "slt"), ("flite", "awb"), ("flite", "kal16")}  # whose synthesizer takes a pitch itself
 FIRST_NEWCOMER = 1000
 
 
 def newcomer(sp, number, rng) -> dict:
     """A pseudo-speaker of sp's base voice whose parameters nobody has, with the id FIRST_NEWCOMER + number.
 
-    The cast is few enough to be known by heart; hundreds of speakers of some thirty sentences each teach to follow a
-    reference instead. The ranges are wider than the cast's, at the top above all: references may be high.
+    The cast is few enough to be known by heart; thousands of speakers of some twenty sentences each teach to follow a
+    reference instead. Pitch is drawn apart from the formants for every voice, so that neither tells of the other: where
+    the synthesizer cannot set it, `pitch` (Hz) and `spread` say how the recording is changed (pitch.repitch).
     """
-    factor, pitch = NEWCOMERS[sp["engine"], sp["voice"]]
-    s = rng.uniform(*factor)
+    (low, high), (deep, bright) = NEWCOMERS[sp["engine"], sp["voice"]]
+    s, hz = rng.uniform(low, high), deep * (bright / deep) ** rng.random()
+    settable = (sp["engine"], sp["voice"]) in SETTABLE
     return dict(sp, name=f"x{number}", id=FIRST_NEWCOMER + number, s=s, stretch=rng.uniform(0.84, 1.16), preset=False,
-                f0=rng.uniform(*pitch) / s if pitch else None, std=rng.uniform(10, 34) if pitch else None,
+                f0=hz / s if settable else None, std=rng.uniform(0.08, 0.2) * hz / s if settable else None,
+                pitch=None if settable else hz, spread=rng.uniform(0.8, 1.5),
                 alpha=round(rng.uniform(0.38, 0.52), 2) if sp["engine"] == "hts" else None)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from .audio import read_wav, tidy, to_48k, write_wav
 from .grammar import Grammar
+from .pitch import repitch
 from .shards import write_shard
 from .speakers import READER, newcomer, speakers, unseen
 from .tensors import RATE
@@ -68,6 +69,12 @@ def scratch():
     return tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
 
 
+def heard(sp, x, rate):
+    """A base voice's samples as the speaker sp sounds: resampled, and with a newcomer's pitch; 48 kHz."""
+    x = to_48k(x, round(rate * sp["s"] / 800) * 800)
+    return repitch(x, sp["pitch"], sp["spread"]) if sp.get("pitch") else x
+
+
 def synthesise(sp, texts):
     """Yields (index, 48 kHz audio) for the texts that worked and came out at a plausible length."""
     with scratch() as tmp:
@@ -79,13 +86,13 @@ def synthesise(sp, texts):
             except Exception:
                 continue
             os.unlink(path)
-            x = tidy(to_48k(x, round(r * sp["s"] / 800) * 800)) if len(x) > 2000 else None
+            x = tidy(heard(sp, x, r)) if len(x) > 2000 else None
             if x is None or not 0.2 < len(x) / RATE < 14 or not 3 < len(texts[i]) / (len(x) / RATE) < 34:
                 continue
             yield i, x
 
 
-def plan(texts, total, seed=5, step=30, newcomers=0.7):
+def plan(texts, total, seed=5, step=20, newcomers=0.85):
     """Jobs (speaker, sentences), shuffled so that any prefix is balanced.
 
     A job of a pseudo-speaker goes to a newcomer with the given probability.
@@ -163,30 +170,38 @@ def pieces(text, x, pauses, rng):
     return out
 
 
+CLIPS_OF_A_NEWCOMER = 90
+FIRST_OF_READER = 20000  # numbers of newcomers made of the reader, above those of any plan
+
+
 def varied_shard(args):
-    """The reader's clips once more, as one speaker: cut at pauses, a little faster or slower, shifted in time.
+    """The reader's clips once more, by her or a speaker made of her: cut at pauses, a little faster or slower, shifted.
 
     A clip of which the language model has seen one sequence of codes is soon known by heart; every variation has others.
+    A newcomer speaks some of the clips, all with its own pitch: with these voices the model learns that there are more
+    human ones than it knows.
     """
     out, folder, sp, pauses, k = args
     rng, items = random.Random(1000 * sp["id"] + k), []
+    clips = [c for i, c in enumerate(reader_clips(folder)) if i % 32 != HELD_READER]
+    new = bool(sp.get("pitch"))
     with scratch() as tmp:
-        for i, (name, text) in enumerate(reader_clips(folder)):
-            if i % 32 == HELD_READER:
-                continue
+        for name, text in rng.sample(clips, min(len(clips), CLIPS_OF_A_NEWCOMER)) if new else clips:
             run(["opusdec", "--quiet", "--rate", "48000", f"{folder}/{name}.opus", f"{tmp}/a.wav"])
             x, r = read_wav(f"{tmp}/a.wav")
             for part, y in pieces(text, x, pauses.get(name, ()), rng):
-                y = to_48k(y, round(r * sp["s"] * rng.uniform(0.965, 1.035) / 800) * 800)
+                if len(y) < 0.3 * r:
+                    continue
+                y = heard(dict(sp, s=sp["s"] * rng.uniform(0.965, 1.035)), y, r)
                 y = tidy(y, lead=rng.uniform(0.02, 0.1), tail=rng.uniform(0.14, 0.22))
                 if y is not None and len(y) < 14 * RATE:
                     items.append((sp["id"], part, y))
-    write_shard(out, f"near{sp['name']}_{k:02d}", items)
+    write_shard(out, f"{'human' if new else 'near'}_{sp['name']}_{k:02d}", items)
     return len(items)
 
 
 def human_shard(args):
-    """One speaker's version of the reader's clips: a shard `human*` or `near*`, and for the reader the held-out clips."""
+    """The reader's clips by one of the cast: a shard `human*` or `near*`, and for the reader the held-out clips."""
     out, folder, sp = args
     train, held = [], []
     with scratch() as tmp:
@@ -196,7 +211,7 @@ def human_shard(args):
                 continue
             run(["opusdec", "--quiet", "--rate", "48000", f"{folder}/{name}.opus", f"{tmp}/a.wav"])
             x, r = read_wav(f"{tmp}/a.wav")
-            x = tidy(to_48k(x, round(r * sp["s"] / 800) * 800))
+            x = tidy(heard(sp, x, r))
             if x is not None and len(x) < 14 * RATE:
                 (held if is_held else train).append((sp["id"], sentence_case(text), x))
     write_shard(out, ("human" if sp["name"] == READER else "near") + sp["name"], train)
@@ -216,10 +231,15 @@ def generate(a):
         jobs = [(spoken_shard, a.out, k, s, t, stop_at)
                 for k, (s, t) in enumerate(plan(json.load(open(a.texts)), a.total, a.seed))]
         if a.pauses:
-            found = json.load(open(a.pauses))
+            found, rng = json.load(open(a.pauses)), random.Random(a.seed)
+            reader = next(s for s in cast if s["name"] == READER)
             more = [(varied_shard, a.out, a.human, s, found, k) for k in range(a.variations) for s in cast
-                    if s["name"] == READER or k % 6 == 0]
-            jobs[200:200] = more
+                    if s is reader or k % 6 == 0]
+            more += [(varied_shard, a.out, a.human, newcomer(reader, FIRST_OF_READER + k, rng), found, k)
+                     for k in range(a.readers)]
+            rng.shuffle(more)
+            for k, job in enumerate(more):  # they take long: two in three jobs of the beginning are others
+                jobs.insert(30 + 3 * k, job)
         n = 0
         for i, c in enumerate(pool.imap_unordered(_job, jobs)):
             n += c
@@ -277,6 +297,7 @@ def main():
     ap.add_argument("--human", help="folder of the reader's clips with transcripts.txt")
     ap.add_argument("--pauses", help="with --human: result of the module pauses; adds variations of the reader's clips")
     ap.add_argument("--variations", type=int, default=20)
+    ap.add_argument("--readers", type=int, default=100, help="with --pauses: newcomers made of the reader")
     ap.add_argument("--workers", type=int, default=14)
     ap.add_argument("--seconds", type=float, default=600)
     ap.add_argument("--total", type=int, default=110000, help="utterances; heldout: sentences; unseen: speakers")

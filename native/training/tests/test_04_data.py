@@ -1,17 +1,23 @@
 """Text, speakers, shards and batches: deterministic, clean of held-out sentences, and laid out as promised."""
+import contextlib
+import io
 import random
 import tempfile
+from unittest import mock
 
-from tiny import json, np, os, tone, torch, unittest
+from tiny import buzz, json, np, os, tiny_codec, tone, torch, unittest
 
+from sonant_training import encode
 from sonant_training.audio import spoil, tidy
-from sonant_training.batches import Corpus, Maker
+from sonant_training.batches import Corpus, Maker, load_codes, part_files
+from sonant_training.export import write
 from sonant_training.grammar import Grammar
 from sonant_training.numbers import Spoken, cardinal, ordinal, year
 from sonant_training.pauses import cuts, words_of
+from sonant_training.pitch import repitch, track
 from sonant_training.prompts import ASSISTANT_SLOT, AUDIO_END
-from sonant_training.shards import Shards, write_shard
-from sonant_training.speakers import FIRST_NEWCOMER, READER, newcomer, speakers, unseen
+from sonant_training.shards import AudioPool, Shards, write_shard
+from sonant_training.speakers import FIRST_NEWCOMER, NEWCOMERS, READER, newcomer, speakers, unseen
 from sonant_training.teachers import pieces, plan, sentence_case
 
 
@@ -102,8 +108,12 @@ class Sound(unittest.TestCase):
         self.assertEqual(len({s["id"] for s in made} | {s["id"] for s in cast}), len(made) + len(cast))
         self.assertFalse(any(s["preset"] for s in made))
         self.assertEqual([(s["engine"], s["voice"]) for s in made], [(s["engine"], s["voice"]) for s in base])
-        heard = [s["f0"] * s["s"] for s in made if s["voice"] == "awb"]
-        self.assertTrue(all(80 <= f <= 240 for f in heard) and len(set(heard)) == len(heard))
+        heard = [s["pitch"] or s["f0"] * s["s"] for s in made]
+        self.assertEqual(len(set(heard)), len(heard))
+        for s, f in zip(made, heard):
+            low, high = NEWCOMERS[s["engine"], s["voice"]][1]
+            self.assertTrue(low <= f <= high, s)
+            self.assertEqual(bool(s["pitch"]), s["voice"] in ("rms", "ked_diphone") or s["engine"] == "hts", s)
 
     def test_a_plan_gives_presets_their_sentences_and_most_others_to_newcomers(self):
         texts = dict(held=[], ex=["One two three four."], fo=["Five six seven."], gl=["Eight nine ten."], tm=["Stop here."],
@@ -112,10 +122,58 @@ class Sound(unittest.TestCase):
         ids = [s["id"] for s, _ in jobs]
         self.assertTrue(all(s["engine"] != "human" for s, _ in jobs))
         others = [s for s, _ in jobs if not s["preset"]]
-        self.assertTrue(0.5 < sum(s["id"] >= FIRST_NEWCOMER for s in others) / len(others) < 0.9)
+        self.assertTrue(0.7 < sum(s["id"] >= FIRST_NEWCOMER for s in others) / len(others) < 0.95)
         share = sum(len(t) for s, t in jobs if s["name"] == "clara") / sum(len(t) for _, t in jobs)
         self.assertAlmostEqual(share, 120 / 1346, delta=0.01)
         self.assertEqual(ids, [s["id"] for s, _ in plan(texts, 6000, seed=1)])
+
+    def test_pitch_is_found_and_noise_has_none(self):
+        for hz in (70, 113, 235, 330):
+            found = track(buzz(hz, 0.6).numpy())[5:-5]
+            self.assertTrue((np.abs(found / hz - 1) < 0.02).all(), (hz, found))
+        self.assertLess((track(np.random.default_rng(0).normal(0, 0.1, 24000)) > 0).mean(), 0.1)
+
+    def test_another_pitch_leaves_length_formants_and_noise(self):
+        pulses = np.zeros(48000)
+        pulses[::400] = 1.0  # 120 Hz
+        t = np.arange(480) / 48000
+        voice = np.convolve(pulses, np.exp(-600 * t) * np.sin(2 * np.pi * 1000 * t))[:48000]
+        noise = np.random.default_rng(0).normal(0, 0.1, 24000)
+        x = np.concatenate((voice, noise)).astype(np.float32)
+
+        def centre(v):
+            power = np.abs(np.fft.rfft(v[4800:43200] * np.hanning(38400))) ** 2
+            return (power * np.fft.rfftfreq(38400, 1 / 48000)).sum() / power.sum()
+
+        for hz in (80.0, 97.0, 160.0, 230.0):
+            y = repitch(x, hz)
+            self.assertEqual(len(y), len(x))
+            self.assertAlmostEqual(float(np.median(track(y)[10:90])), hz, delta=0.02 * hz)
+            self.assertAlmostEqual(centre(y) / centre(x), 1, delta=0.08)  # resampled it would be hz / 120
+            self.assertAlmostEqual(float(y[52800:69600].std()), 0.1, delta=0.02)
+        self.assertEqual(repitch(noise, 200.0).tolist(), noise.tolist())
+
+    def test_a_wider_spread_moves_the_pitch_further(self):
+        hz = 150 * np.exp(0.15 * np.sin(2 * np.pi * 1.5 * np.arange(96000) / 48000))
+        phase = 2 * np.pi * np.cumsum(hz) / 48000
+        x = (0.1 * sum(np.cos(k * phase) / k for k in range(1, 15))).astype(np.float32)
+
+        def movement(y):
+            f = track(y)
+            return float(np.log(f[f > 0]).std())
+
+        self.assertAlmostEqual(movement(repitch(x, 150.0, 1.6)) / movement(x), 1.6, delta=0.15)
+
+    def test_human_speech_has_a_share_of_its_own_in_the_pool(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            for name, level in (("s0", 0.25), ("human_a", 0.5), ("human_b", 0.75)):
+                write_shard(tmp, name, [(0, "text", np.full(48000, level, np.float32))])
+            pool = AudioPool(tmp, "cpu", hours=0.01, human_share=0.5)
+            pool.refresh()
+            self.assertAlmostEqual(pool.hours * 3600, 3.0, places=3)
+            levels = pool.batch(40, 4800).mean(1)
+            self.assertEqual(int((levels > 0.4).sum()), 20)
+            self.assertGreater(int((levels > 0.6).sum()), 2)
 
     def test_tidy_trims_and_sets_the_level(self):
         x = np.concatenate((np.zeros(48000), tone(1.0).numpy() * 0.1, np.zeros(48000))).astype(np.float32)
@@ -180,6 +238,32 @@ class Batches(unittest.TestCase):
             corpus = self.corpus(tmp)
             self.assertFalse(corpus.spoiled[corpus.ids].any())
             self.assertEqual(int((corpus.spk[corpus.ids] == 2).sum()) % 3, 0)
+
+    def test_encoding_takes_every_utterance_once_in_small_parts(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            codec = tiny_codec()
+            codec.tie_channels()
+            write(f"{tmp}/codec", codec.cfg, codec.state_dict())
+            waves = {f"text {k}": tone(1.1 + 0.2 * k, k).numpy() * 0.3 for k in range(10)}
+            for k, (text, x) in enumerate(waves.items()):
+                write_shard(tmp, f"s{k}", [(k, text, x)])
+            open(f"{tmp}/DONE", "w").close()
+            call = [f"--codec={tmp}/codec", f"--shards={tmp}", f"--out={tmp}/codes", "--follow=1", "--first=2",
+                    "--max-shards=3", "--spoiled=1", "--delete=1"]
+            with mock.patch("sys.argv", ["encode", *call]), contextlib.redirect_stdout(io.StringIO()):
+                encode.main()
+            paths = part_files(f"{tmp}/codes")
+            self.assertEqual([int((~np.load(p)["spoiled"]).sum()) for p in paths], [2, 3, 3, 2])
+            corpus, codes = Corpus(paths), load_codes(paths)
+            self.assertEqual(sorted(corpus.text[i] for i in corpus.ids), sorted(waves))
+            self.assertEqual(sorted(corpus.text), sorted(list(waves) * 2), "each also from a spoiled recording")
+            loaded = encode.load_codec(f"{tmp}/codec", "cpu")
+            for i in corpus.ids:
+                x = np.trunc(waves[corpus.text[i]] * 32767).astype(np.float32) / 32768
+                wanted = loaded.encode(torch.from_numpy(x)[None, None].expand(1, 2, -1))[:, 0].t()
+                got = codes[corpus.start[i]:corpus.start[i] + corpus.lens[i]]
+                self.assertGreater((got == wanted.numpy()).mean(), 0.99)
+            self.assertFalse([p for p in os.listdir(tmp) if p.endswith(".i16")])
 
     def test_shards_are_seen_once(self):
         with tempfile.TemporaryDirectory() as tmp:

@@ -37,4 +37,10 @@ def tone(seconds, seed=0):
     return sum(0.2 / k * torch.sin(6.2831853 * k * 120 * t + rng.random()) for k in range(1, 8))
 
 
-__all__ = ["json", "np", "os", "torch", "unittest", "tiny_codec", "tiny_lm", "tone"]
+def buzz(hz, seconds):
+    """A voice-like mono signal of the given pitch: harmonics up to 3 kHz, falling by 6 dB an octave."""
+    t = torch.arange(int(seconds * 48000)) / 48000
+    return 0.1 * sum(torch.cos(6.2831853 * k * hz * t) / k for k in range(1, 3000 // hz))
+
+
+__all__ = ["buzz", "json", "np", "os", "torch", "unittest", "tiny_codec", "tiny_lm", "tone"]
