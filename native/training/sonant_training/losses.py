@@ -1,4 +1,4 @@
-"""What the codec is trained against: mel distances, repeated noise, discriminators and a recogniser's view.
+"""What the codec is trained against: mel distances, repeated noise, pitch, discriminators and a recogniser's view.
 
 All inputs are mono waveforms (B, samples) at 48 kHz.
 """
@@ -117,8 +117,69 @@ def repetition_loss(y, x, margin=0.06):
     return total / len(LAGS)
 
 
-def balanced(losses, weights, y, tokens):
+VOICE_BAND = (60, 1500)      # Hz, where the harmonics are strongest
+VOICE_RATE = 6000            # samples a second that this band is kept at
+VOICE_WINDOW, VOICE_HOP = 300, 75  # 50 ms, 12.5 ms
+PERIODS = (15, 120)          # samples: 2.5 to 20 ms, pitches of 400 to 50 Hz
+
+
+def periodicity(x):
+    """Normalised autocorrelation of the low frequencies over the periods of a voice.
+
+    x (B, samples), a multiple of 8 -> (B, windows, periods), 1 for what repeats exactly, and the windows' mean squares
+    (B, windows).
+    """
+    n = x.shape[1]
+    spectrum = torch.fft.rfft(x.float())
+    low, high = (f * n // RATE for f in VOICE_BAND)
+    band = F.pad(spectrum[:, low:high], (low, 0))
+    small = torch.fft.irfft(band, n * VOICE_RATE // RATE) * (VOICE_RATE / RATE)
+    window = torch.hann_window(VOICE_WINDOW, device=x.device)
+    size = VOICE_WINDOW + PERIODS[1]
+
+    def correlate(v):
+        return torch.fft.irfft(torch.view_as_real(torch.fft.rfft(v, size)).square().sum(-1), size)
+
+    r = correlate(small.unfold(1, VOICE_WINDOW, VOICE_HOP) * window)
+    own = correlate(window[None])
+    own = own[:, slice(*PERIODS)] / own[:, :1]
+    energy = r[..., :1] / window.square().sum()
+    return r[..., slice(*PERIODS)] / (r[..., :1] + 1e-6) / own, energy[..., 0]
+
+
+def periodicity_loss(y, x, items=None, margin=0.1):
+    """How differently y and its target x repeat themselves after the periods of a voice: wrong pitch, lost voicing.
+
+    items: weight of each (B,). Mel distances hardly see it for low voices: their longest window, 43 ms, does not
+    resolve harmonics 100 Hz apart.
+    """
+    (a, _), (b, energy) = periodicity(y), periodicity(x)
+    w = energy / (energy + 1e-5)
+    w = w if items is None else w * items[:, None]
+    return (F.relu((a - b).abs() - margin).mean(-1) * w).sum() / w.sum().clamp(min=1.0)
+
+
+def fundamental_loss(y, x, items=None, size=1024, top=500):
+    """Distance of the waveforms below `top` Hz, phases included, relative to the target's: 1 if y is silent.
+
+    items: weight of each (B,).
+
+    Nothing else tells the encoder to write down where in its period a voice is. A decoder that is not told begins each
+    of its tokens of 20 ms alike, and every pitch comes out as the nearest multiple of 50 Hz.
+    """
+    window, bins = torch.hann_window(size, device=x.device), slice(1, top * size // RATE + 1)
+    a, b = (torch.view_as_real(torch.stft(v.float(), size, size // 4, size, window, return_complex=True))[:, bins]
+            for v in (y, x))
+    off, size = ((a - b).square().sum(-1) + 1e-6).sqrt().mean((1, 2)), b.square().sum(-1).sqrt().mean((1, 2))
+    if items is not None:
+        off, size = off * items, size * items
+    return off.mean() / size.mean().clamp(min=1e-3)
+
+
+def balanced(losses, weights, y, tokens, enough=None):
     """One gradient out of several losses, each with the given share whatever its own size.
+
+    enough: {name: value} below which a loss loses its share, in proportion.
 
     As measured at the weights of the last projection, y (B, samples) being its output for tokens (B, patches, d): a
     loss whose gradient is large at single samples need not be large there. -> (gradient (B, samples), norms there).
@@ -128,7 +189,8 @@ def balanced(losses, weights, y, tokens):
     for k in names:
         g, = torch.autograd.grad(losses[k], y, retain_graph=k != names[-1])
         norms[k] = (g.reshape(-1, PATCH).t() @ flat).norm()
-        total = total + g * (weights[k] / norms[k].clamp(min=1e-12))
+        share = weights[k] * (losses[k].detach() / enough[k]).clamp(max=1) if enough and k in enough else weights[k]
+        total = total + g * (share / norms[k].clamp(min=1e-12))
     return total, norms
 
 

@@ -21,14 +21,16 @@ import torch.nn as nn
 from . import codebooks
 from .codec import Codec, codec_config
 from .graphs import Graphed
-from .losses import LAGS, Discriminators, MelLoss, balanced, crop, recogniser_loss, repetition, repetition_loss
+from .losses import (LAGS, Discriminators, MelLoss, balanced, crop, fundamental_loss, periodicity_loss, recogniser_loss,
+                     repetition, repetition_loss)
 from .shards import SPEEDS, AudioPool, augment
 from .tensors import HOP, read_safetensors
 
 # Shares of the gradient (losses.balanced); `coarse` is a mel distance with the few wide bands of a recogniser.
 # The discriminators' gradients weigh some twenty times more in the rest of the decoder than at the last projection.
-A_WEIGHTS = dict(mel=1.0, coarse=0.3, hear=0.6, repeat=0.5)
-B_WEIGHTS = dict(mel=1.0, coarse=0.3, hear=0.5, repeat=0.5, adv=0.05, fm=0.08)
+A_WEIGHTS = dict(mel=1.0, coarse=0.3, hear=0.6, repeat=0.35, pitch=0.5, wave=0.5)
+B_WEIGHTS = dict(mel=1.0, coarse=0.3, hear=0.5, repeat=0.35, pitch=0.5, wave=0.5, adv=0.05, fm=0.08)
+ENOUGH = dict(pitch=0.1, wave=0.9)
 COMMIT = 0.1
 TWENTY_MS = LAGS.index(8)
 
@@ -91,10 +93,10 @@ class Trainer:
         t0 = time.time()
         while True:
             self.pool.refresh()
-            if len(self.pool.shards.seen) >= self.a.min_shards and self.pool.n > 60 * 48000:
+            if len(self.pool.shards.seen) >= self.a.min_shards and self.pool.most.n > 60 * 48000:
                 break
             time.sleep(0.5)
-        self.say(f"first audio after {time.time() - t0:.0f}s: {self.pool.n / 48000 / 3600:.2f} h")
+        self.say(f"first audio after {time.time() - t0:.0f}s: {self.pool.hours:.2f} h")
 
     def find_recogniser(self):
         """Load the recogniser once its file exists; True when it has just joined."""
@@ -141,9 +143,14 @@ class Trainer:
               for (_, fs), (_, rs) in zip(fake, both) for f, r in zip(fs, rs)]
         return dl.detach(), adv, sum(fm) / len(fm)
 
-    def compare(self, y):
-        """Losses of the decoded audio y (B, samples) against the input."""
-        out = dict(mel=self.mel(y, self.x), coarse=self.coarse(y, self.x), repeat=repetition_loss(y, self.x))
+    def compare(self, y, whole=None):
+        """Losses of the decoded audio y (B, samples) against the input.
+
+        whole (B,): 1 for items with all their codes. The others need not keep the pitch, so that the first codes say
+        what is spoken and the later ones at what pitch.
+        """
+        out = dict(mel=self.mel(y, self.x), coarse=self.coarse(y, self.x), repeat=repetition_loss(y, self.x),
+                   pitch=periodicity_loss(y, self.x, whole), wave=fundamental_loss(y, self.x, whole))
         if self.recogniser is not None:
             with self.amp():
                 out["hear"] = recogniser_loss(self.recogniser, y, self.x)
@@ -151,7 +158,7 @@ class Trainer:
 
     def finish(self, made, losses, weights, params, commit=0.0):
         """Backward and one optimizer step on losses of made.leaf."""
-        gradient, norms = balanced(losses, weights, made.leaf, made.tokens)
+        gradient, norms = balanced(losses, weights, made.leaf, made.tokens, ENOUGH)
         ((made.audio * gradient).sum() + COMMIT * commit).backward()
         out = {k: v.detach() for k, v in losses.items()}
         out["gn"] = nn.utils.clip_grad_norm_(params, 3.0).detach()
@@ -168,7 +175,8 @@ class Trainer:
         self.opt.zero_grad(set_to_none=True)
         zq, codes, commit, latents = self.model.quantizer(self.analyse(), self.keep)
         made = self.decode_for(zq)
-        out = self.finish(made, self.compare(made.leaf), A_WEIGHTS, self.all_params, commit)
+        losses = self.compare(made.leaf, (self.keep == self.n_q).float())
+        out = self.finish(made, losses, A_WEIGHTS, self.all_params, commit)
         self.means.update(codes, latents)
         return dict(out, commit=commit.detach(), latents=latents)
 
@@ -183,7 +191,7 @@ class Trainer:
         with torch.no_grad():
             zq = self.model.quantizer(self.analyse(), self.keep)[0]
         made = self.decode_for(zq)
-        losses = self.compare(made.leaf)
+        losses = self.compare(made.leaf, (self.keep == self.n_q).float())
         dl, losses["adv"], losses["fm"] = self.adversarial(made.leaf)
         out = self.finish(made, losses, B_WEIGHTS, self.dec_params)
         torch._foreach_mul_(self.ema, 0.998)
@@ -203,10 +211,10 @@ class Trainer:
             g = torch.Generator(device=self.dev)
             g.manual_seed(1)
             i = torch.arange(self.length, device=self.dev)
-            for k, buf, n in (("teachers", self.pool.buf, self.pool.n), ("reader", self.pool.human, None)):
-                if buf is not None:
-                    o = (torch.rand(32, generator=g, device=self.dev) * ((n or len(buf)) - self.length - 1)).long()
-                    self.val[k] = buf[o[:, None] + i].float() / 32768
+            for k, part in (("teachers", self.pool.most), ("reader", self.pool.human)):
+                if part.n > self.length + 1:
+                    o = (torch.rand(32, generator=g, device=self.dev) * (part.n - self.length - 1)).long()
+                    self.val[k] = part.buf[o[:, None] + i].float() / 32768
         res = []
         for k, x in self.val.items():
             with self.amp():
@@ -222,6 +230,7 @@ class Trainer:
                 with self.amp():
                     hear = f" hear {float(recogniser_loss(self.recogniser, y, x)):.3f}"
             res.append(f"{k}: mel {float(self.mel(y, x)):.3f} coarse {float(self.coarse(y, x)):.3f} "
+                       f"pitch {float(periodicity_loss(y, x)):.3f} wave {float(fundamental_loss(y, x)):.3f} "
                        f"repeats {float(a[noise].mean()):.2f} of {float(b[noise].mean()):.2f}{hear} "
                        f"codes used {used[0]} {used[len(used) // 2]} {used[-1]}")
         return " | ".join(res)
@@ -272,7 +281,7 @@ class Trainer:
                     text, checked = self.validate(), now
                 self.say(f"{name} {now - start:.0f}s step {self.step} {(now - last) / max(1, n - mark) * 1000:.0f}ms "
                          f"lr {lr:.1e} " + " ".join(f"{k} {float(torch.stack(u).mean()):.3f}" for k, u in acc.items()),
-                         f"pool {self.pool.n / 48000 / 3600:.1f}h", text)
+                         f"pool {self.pool.hours:.1f}h", text)
                 acc, last, mark = {}, time.time(), n
         used = (time.time() - start) / seconds
         del run

@@ -2,13 +2,14 @@
 import argparse
 import tempfile
 
-from tiny import json, np, tiny_codec, tone, torch, unittest
+from tiny import buzz, json, np, tiny_codec, tone, torch, unittest
 
 from sonant_training import codebooks
-from sonant_training.losses import (FLOOR, LAGS, PATCH, Discriminators, MelLoss, balanced, crop, line_energy, mel_filters,
-                                    repetition, repetition_loss)
+from sonant_training.losses import (FLOOR, LAGS, PATCH, PERIODS, VOICE_RATE, Discriminators, MelLoss, balanced, crop,
+                                    fundamental_loss, line_energy, mel_filters, periodicity, periodicity_loss, repetition,
+                                    repetition_loss)
 from sonant_training.shards import write_shard
-from sonant_training.tensors import HOP
+from sonant_training.tensors import HOP, RATE
 from sonant_training.train_codec import Trainer
 
 
@@ -112,6 +113,40 @@ class Losses(unittest.TestCase):
         repetition_loss(y, self.noise(10)).backward()
         self.assertTrue(torch.isfinite(y.grad).all())
 
+    def test_periodicity_peaks_at_the_period_of_a_voice(self):
+        for hz in (80, 113, 235):
+            pulses = buzz(hz, 0.5)[None]
+            r, energy = periodicity(pulses)
+            found = VOICE_RATE / (PERIODS[0] + r[:, 2:-2].mean(1)[0, :int(1.2 * VOICE_RATE / hz) - PERIODS[0]].argmax())
+            self.assertAlmostEqual(float(found), hz, delta=0.02 * hz)
+            self.assertGreater(float(r[:, 2:-2].amax(-1).min()), 0.9)
+            self.assertTrue((energy > 0).all())
+
+    def test_a_wrong_pitch_costs_more_than_another_phase(self):
+        x = buzz(113, 1.0)[None]
+        later, low, hoarse = torch.roll(x, 100), buzz(100, 1.0)[None], 0.1 * torch.randn_like(x)
+        self.assertLess(float(periodicity_loss(later, x)), 0.02)
+        self.assertGreater(float(periodicity_loss(low, x)), 0.2)
+        self.assertGreater(float(periodicity_loss(hoarse, x)), 0.15)
+        self.assertLess(float(periodicity_loss(0.2 * x, x)), 0.01)
+
+    def test_the_fundamental_has_a_phase(self):
+        x = buzz(113, 1.0)[None]
+        self.assertLess(float(fundamental_loss(x, x)), 0.01)
+        self.assertAlmostEqual(float(fundamental_loss(torch.zeros_like(x), x)), 1.0, delta=0.02)
+        self.assertGreater(float(fundamental_loss(-x, x)), 1.9)
+        above = x + 0.1 * torch.sin(2 * np.pi * 3000 * torch.arange(RATE) / RATE)[None]
+        self.assertLess(float(fundamental_loss(above, x)), 0.02)
+
+    def test_pitch_counts_only_in_the_items_that_are_asked(self):
+        x = torch.stack((buzz(113, 1.0), buzz(150, 1.0)))
+        y = torch.stack((buzz(113, 1.0), buzz(200, 1.0)))
+        for loss in (periodicity_loss, fundamental_loss):
+            first, second = (float(loss(y, x, torch.tensor(w))) for w in ((1.0, 0.0), (0.0, 1.0)))
+            self.assertLess(first, 0.02)
+            self.assertGreater(second, 0.2)
+            self.assertEqual(float(loss(y, x)), float(loss(y, x, torch.ones(2))))
+
     def test_mel_distance_does_not_look_below_its_floor(self):
         mel, speech = MelLoss("cpu"), tone(0.5)[None]
         hiss, faint = self.noise(11, 24000, 10 * FLOOR), self.noise(11, 24000, 0.01 * FLOOR)
@@ -132,6 +167,19 @@ class Losses(unittest.TestCase):
         alone, _ = balanced(dict(a=(y * a).sum()), dict(a=2.0), y, tokens)
         at_weights = alone.reshape(-1, PATCH).t() @ tokens.flatten(0, 1)
         self.assertAlmostEqual(float(at_weights.norm()), 2.0, places=4)
+
+    def test_what_is_good_enough_loses_its_share(self):
+        tokens = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(12))
+        a = self.noise(13, 5 * PATCH)
+
+        def size(value):
+            y = torch.zeros(2, 5 * PATCH, requires_grad=True)
+            g, _ = balanced(dict(a=value + (y * a).sum()), dict(a=2.0), y, tokens, dict(a=0.5))
+            return float((g.reshape(-1, PATCH).t() @ tokens.flatten(0, 1)).norm())
+
+        self.assertAlmostEqual(size(3.0), 2.0, places=4)
+        self.assertAlmostEqual(size(0.5), 2.0, places=4)
+        self.assertAlmostEqual(size(0.1), 0.4, places=4)
 
     def test_crops_start_on_patch_edges(self):
         x = torch.arange(PATCH * 50).float()[None].repeat(4, 1)
@@ -189,7 +237,7 @@ class Training(unittest.TestCase):
 
     def test_validation_names_its_figures(self):
         text = self.trainer.validate()
-        for word in ("mel", "coarse", "repeats", "codes used"):
+        for word in ("mel", "coarse", "pitch", "wave", "repeats", "codes used"):
             self.assertIn(word, text)
 
 
