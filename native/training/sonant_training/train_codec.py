@@ -26,11 +26,12 @@ from .losses import (LAGS, Discriminators, MelLoss, balanced, crop, fundamental_
 from .shards import SPEEDS, AudioPool, augment
 from .tensors import HOP, read_safetensors
 
-# Shares of the gradient (losses.balanced); `coarse` is a mel distance with the few wide bands of a recogniser.
-# The discriminators' gradients weigh some twenty times more in the rest of the decoder than at the last projection.
+# Shares of the gradient (losses.balanced); `coarse` is a mel distance with the few wide bands of a recogniser. Pitch and
+# phase are learned within a minute and then get less. The discriminators' gradients weigh some twenty times more in the
+# rest of the decoder than at the last projection.
 A_WEIGHTS = dict(mel=1.0, coarse=0.3, hear=0.6, repeat=0.35, pitch=0.5, wave=0.5)
 B_WEIGHTS = dict(mel=1.0, coarse=0.3, hear=0.5, repeat=0.35, pitch=0.5, wave=0.5, adv=0.05, fm=0.08)
-ENOUGH = dict(pitch=0.1, wave=0.9)
+ENOUGH = dict(pitch=0.05, wave=0.9)
 COMMIT = 0.1
 TWENTY_MS = LAGS.index(8)
 
@@ -283,6 +284,9 @@ class Trainer:
                          f"lr {lr:.1e} " + " ".join(f"{k} {float(torch.stack(u).mean()):.3f}" for k, u in acc.items()),
                          f"pool {self.pool.hours:.1f}h", text)
                 acc, last, mark = {}, time.time(), n
+                if time.time() - self.saved > a.save_every:
+                    self.saved = time.time()
+                    self.save("codec_part", **(dict(ema=[e.cpu() for e in self.ema]) if self.ema else {}))
         used = (time.time() - start) / seconds
         del run
         if self.cuda:
@@ -333,15 +337,15 @@ class Trainer:
         self.ema = [e.to(self.dev) for e in kept] if kept else [p.detach().clone() for p in self.dec_params]
         a = self.a
         if a.b_warm > 0:
-            self.stretch("disc", a.b_warm, self.step_disc, lambda f: 0.0, until=self.between)
+            self.stretch("disc", a.b_warm, self.step_disc, lambda f: 0.0, until=self.stopped)
         start = time.time()
         end = a.b_end_at or start + a.b_seconds
-        while end - time.time() > 1 and not os.path.exists(f"{a.out}/STOP"):  # once more when the recogniser joins
+        while end - time.time() > 1 and not self.stopped():  # once more when the recogniser joins
             self.find_recogniser()
             begin, alone = (time.time() - start) / (end - start), self.recogniser is None
 
             def joined():
-                return self.between() or alone and bool(a.recogniser) and os.path.exists(a.recogniser)
+                return self.stopped() or alone and bool(a.recogniser) and os.path.exists(a.recogniser)
 
             self.stretch("dec", end - time.time(), self.step_dec,
                          lambda f: lr_at(begin + (1 - begin) * f, a.b_lr, warm=0.01, floor=0.0), until=joined)
@@ -353,11 +357,8 @@ class Trainer:
         self.say("with averaged weights |", self.validate())
         self.save("codec_b", raw=raw, ema=[e.cpu() for e in self.ema])
 
-    def between(self):
-        """Saves now and then; true (phase B ends early) when a file STOP lies in the output folder."""
-        if time.time() - self.saved > self.a.save_every:
-            self.saved = time.time()
-            self.save("codec_part", ema=[e.cpu() for e in self.ema])
+    def stopped(self):
+        """True (phase B ends early) when a file STOP lies in the output folder."""
         return os.path.exists(f"{self.a.out}/STOP")
 
 
@@ -370,14 +371,14 @@ def main():
     ap.add_argument("--b-warm", type=float, default=0, help="seconds in which only the discriminators learn")
     ap.add_argument("--b-end-at", type=float, default=0, help="epoch second at which phase B ends")
     ap.add_argument("--bypass", type=float, default=0.03, help="fraction of phase A before the quantizer comes in")
-    ap.add_argument("--few", type=float, default=0.35, help="share of items that use only some of the codebooks")
+    ap.add_argument("--few", type=float, default=0.3, help="share of items that use only some of the codebooks")
     ap.add_argument("--batch", type=int, default=32)
     ap.add_argument("--frames", type=int, default=40)
     ap.add_argument("--gan-crop", type=int, default=28800, help="samples the discriminators see, a multiple of 120")
     ap.add_argument("--lr", type=float, default=8e-4)
     ap.add_argument("--b-lr", type=float, default=4e-4)
     ap.add_argument("--min-shards", type=int, default=20)
-    ap.add_argument("--save-every", type=float, default=240, help="seconds between checkpoints in phase B")
+    ap.add_argument("--save-every", type=float, default=240, help="seconds between checkpoints")
     ap.add_argument("--graphs", type=int, default=1)
     ap.add_argument("--compile", type=int, default=1)
     ap.add_argument("--hours", type=float, default=60)

@@ -179,7 +179,7 @@ class Losses(unittest.TestCase):
 
         self.assertAlmostEqual(size(3.0), 2.0, places=4)
         self.assertAlmostEqual(size(0.5), 2.0, places=4)
-        self.assertAlmostEqual(size(0.1), 0.4, places=4)
+        self.assertAlmostEqual(size(0.1), 0.08, places=4)
 
     def test_crops_start_on_patch_edges(self):
         x = torch.arange(PATCH * 50).float()[None].repeat(4, 1)
