@@ -162,18 +162,17 @@ def periodicity_loss(y, x, items=None, margin=0.1):
 def fundamental_loss(y, x, items=None, size=1024, top=500):
     """Distance of the waveforms below `top` Hz, phases included, relative to the target's: 1 if y is silent.
 
-    items: weight of each (B,).
-
-    Nothing else tells the encoder to write down where in its period a voice is. A decoder that is not told begins each
-    of its tokens of 20 ms alike, and every pitch comes out as the nearest multiple of 50 Hz.
+    items: weight of each (B,). Nothing else tells the encoder to write down where in its period a voice is. A decoder
+    that is not told begins each of its tokens of 20 ms alike, and every pitch comes out as the nearest multiple of
+    50 Hz.
     """
     window, bins = torch.hann_window(size, device=x.device), slice(1, top * size // RATE + 1)
     a, b = (torch.view_as_real(torch.stft(v.float(), size, size // 4, size, window, return_complex=True))[:, bins]
             for v in (y, x))
-    off, size = ((a - b).square().sum(-1) + 1e-6).sqrt().mean((1, 2)), b.square().sum(-1).sqrt().mean((1, 2))
+    off, loud = ((a - b).square().sum(-1) + 1e-6).sqrt().mean((1, 2)), b.square().sum(-1).sqrt().mean((1, 2))
     if items is not None:
-        off, size = off * items, size * items
-    return off.mean() / size.mean().clamp(min=1e-3)
+        off, loud = off * items, loud * items
+    return off.mean() / loud.mean().clamp(min=1e-3)
 
 
 def balanced(losses, weights, y, tokens, enough=None):

@@ -11,7 +11,7 @@ import numpy as np
 from .tensors import RATE
 
 LOW, HIGH = 55.0, 420.0  # Hz, the pitch that is looked for
-HOP = 480
+HOP = 480                # samples between frames
 UNVOICED = 240           # samples between marks where there is no pitch
 
 
