@@ -11,6 +11,9 @@ export PYTHONPATH=$(cd "$(dirname "$0")" && pwd) PYTHONUNBUFFERED=1 OMP_NUM_THRE
 mkdir -p "$W/shards"
 py() { python3 -m sonant_training."$@"; }
 [ -f "$W/texts.json" ] || py texts "$W/texts.json"
+if [ -n "$RESUME_LM" ] && [ -f "$(dirname "$RESUME_LM")/tokenizer.model" ]; then  # the one that it was trained with
+  cp "$(dirname "$RESUME_LM")/tokenizer.model" "$W/"
+fi
 [ -f "$W/tokenizer.model" ] || py tokenizer "$W/texts.json" "$W/tokenizer"
 T0=$(date +%s)
 nice -n 10 python3 -m sonant_training.teachers generate --texts "$W/texts.json" --human "$READER" --out "$W/shards" ${PAUSES:+--pauses $PAUSES} \

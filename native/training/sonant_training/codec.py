@@ -5,11 +5,14 @@ format builds any size, so the same class reads this project's checkpoint and th
 """
 from __future__ import annotations
 
+import json
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
 from .codec_layers import Patch, ResidualQuantizer, Stage
+from .tensors import read_safetensors
 
 
 def codec_config(d_model=192, heads=3, layers=(3, 2, 2, 4), mid=256, contexts=(0.8, 1.6, 3.2, 3.2),
@@ -120,3 +123,10 @@ class Codec(nn.Module):
     def run_as_written(self):
         for layer in self.layers():
             layer.fast = None
+
+
+def read_codec(folder) -> Codec:
+    """A folder in the published layout: config.json and model.safetensors."""
+    codec = Codec(json.load(open(f"{folder}/config.json")))
+    codec.load_state_dict(read_safetensors(f"{folder}/model.safetensors"))
+    return codec.eval()

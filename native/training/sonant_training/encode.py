@@ -8,7 +8,6 @@ Usage: python3 -m sonant_training.encode --codec codec_a.pt|FOLDER --shards DIR 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import glob
 import json
 import os
@@ -19,17 +18,16 @@ import numpy as np
 import torch
 
 from .audio import spoil
-from .codec import Codec
+from .codec import Codec, read_codec
 from .shards import read_shard
-from .tensors import read_safetensors
+from .tensors import half
 
 
 def load_codec(path, device):
     """A trainer's checkpoint, or a folder with config.json and model.safetensors."""
     if os.path.isdir(path):
-        st = dict(cfg=json.load(open(f"{path}/config.json")), model=read_safetensors(f"{path}/model.safetensors"))
-    else:
-        st = torch.load(path, map_location=device)
+        return read_codec(path).to(device)
+    st = torch.load(path, map_location=device)
     model = Codec(st["cfg"]).to(device)
     model.load_state_dict(st["model"])
     return model.eval()
@@ -53,7 +51,7 @@ def encode_flat(model, flat, off, n, device, seconds=1200, damage=False):
         x = flat[(o[:, None] + t).clamp(max=len(flat) - 1)].float() / 32768 * (t[None] < m[:, None])
         if damage:
             x = spoil(x, m)
-        with torch.autocast("cuda", torch.bfloat16) if device == "cuda" else contextlib.nullcontext():
+        with half(device):
             z = model.analyse(x[:, None].expand(-1, 2, -1))
         c = model.quantizer.encode(z.float()).permute(1, 2, 0).to(torch.int16).cpu().numpy().astype(np.uint16)
         for q, k, f in zip(g, c, frames):

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from .audio import write_wav
-from .codec import Codec
+from .codec import read_codec
 from .generate import generate
 from .lm import MossLM
 from .losses import line_energy
@@ -39,13 +39,12 @@ def recommended(folder):
 def load_product(folder):
     """A folder with codec/, lm/ and voices/ -> (codec, language model, token encoder, {voice: preset})."""
     import sentencepiece as spm
-    codec = Codec(json.load(open(f"{folder}/codec/config.json")))
-    codec.load_state_dict(read_safetensors(f"{folder}/codec/model.safetensors"))
+    codec = read_codec(f"{folder}/codec")
     lm = MossLM(json.load(open(f"{folder}/lm/config.json")))
     lm.load_state_dict(read_safetensors(f"{folder}/lm/model.safetensors"))
     sp = spm.SentencePieceProcessor(model_file=f"{folder}/lm/tokenizer.model")
     voices = {v["name"]: v for v in (json.load(open(p)) for p in sorted(glob.glob(f"{folder}/voices/*.json")))}
-    return codec.eval(), lm.eval(), sp.encode, voices
+    return codec, lm.eval(), sp.encode, voices
 
 
 def sphinx(waves):

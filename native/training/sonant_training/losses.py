@@ -178,17 +178,18 @@ def fundamental_loss(y, x, items=None, size=1024, top=500):
 def balanced(losses, weights, y, tokens, enough=None):
     """One gradient out of several losses, each with the given share whatever its own size.
 
-    enough: {name: value} below which a loss loses its share, by the square: it helps others to begin and then goes.
-
     As measured at the weights of the last projection, y (B, samples) being its output for tokens (B, patches, d): a
-    loss whose gradient is large at single samples need not be large there. -> (gradient (B, samples), norms there).
+    loss whose gradient is large at single samples need not be large there. enough: {name: value} below which a loss
+    loses its share, by the square: it helps others to begin and then goes. -> (gradient (B, samples), norms there).
     """
     total, norms, flat = 0.0, {}, tokens.flatten(0, 1).float()
     names = [k for k in weights if k in losses]
     for k in names:
         g, = torch.autograd.grad(losses[k], y, retain_graph=k != names[-1])
         norms[k] = (g.reshape(-1, PATCH).t() @ flat).norm()
-        share = weights[k] * (losses[k].detach() / enough[k]).clamp(max=1) ** 2 if enough and k in enough else weights[k]
+        share = weights[k]
+        if enough and k in enough:
+            share = share * (losses[k].detach() / enough[k]).clamp(max=1) ** 2
         total = total + g * (share / norms[k].clamp(min=1e-12))
     return total, norms
 

@@ -12,10 +12,10 @@ import numpy as np
 import torch
 
 from .audio import read_wav, tidy, to_48k
-from .codec import Codec
+from .codec import read_codec
 from .speakers import READER, speakers
 from .teachers import reader_clips, run, scratch, sentence_case, synthesise
-from .tensors import FRAME_RATE, RATE, read_safetensors
+from .tensors import FRAME_RATE, RATE
 
 ABOUT = {
     "clara": ("US English, clear and even", "female"), "nora": ("US English, low and calm", "female"),
@@ -73,8 +73,7 @@ def main():
     ap.add_argument("--out", required=True)
     a = ap.parse_args()
     os.makedirs(a.out, exist_ok=True)
-    codec = Codec(json.load(open(f"{a.codec}/config.json"))).eval()
-    codec.load_state_dict(read_safetensors(f"{a.codec}/model.safetensors"))
+    codec = read_codec(a.codec)
     for sp in [s for s in speakers() if s["preset"]]:
         name = sp["name"]
         for k in range(a.candidates) if a.candidates else [CHOSEN[name]]:

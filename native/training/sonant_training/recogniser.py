@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from .losses import mel_filters
 from .lm import Block, rope
 from .shards import Shards
+from .tensors import half
 
 CHARS = " abcdefghijklmnopqrstuvwxyz'"
 STEP = 960  # samples per feature frame
@@ -200,7 +201,7 @@ def main():
         tl = torch.tensor([len(s) for s in letters], device=dev)
         for g in opt.param_groups:
             g["lr"] = 1e-3 * min(1.0, frac / 0.03) * (1 - frac) ** 0.7 + 1e-6
-        with torch.autocast("cuda", torch.bfloat16, enabled=cuda):
+        with half(dev):
             lp, fr = model(x, lens)
         loss = F.ctc_loss(lp.transpose(0, 1), tgt, fr, tl, zero_infinity=True)
         opt.zero_grad(set_to_none=True)

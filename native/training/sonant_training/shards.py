@@ -65,10 +65,10 @@ class Growing:
         self.n += len(x)
         return True
 
-    def cut(self, count, length):
+    def cut(self, count, length, generator=None):
         """Random segments, (count, length) float in -1..1."""
         t = self.torch
-        o = (t.rand(count, device=self.device, dtype=t.float64) * (self.n - length - 1)).long()
+        o = (t.rand(count, generator=generator, device=self.device, dtype=t.float64) * (self.n - length - 1)).long()
         return self.buf[o[:, None] + t.arange(length, device=self.device)].float() / 32768
 
 
@@ -92,7 +92,8 @@ class AudioPool:
             return
         for p, x, _ in self.shards.new(limit):
             human = os.path.basename(p).startswith("human")
-            self.full |= not (self.human if human else self.most).add(x) and not human
+            if not (self.human if human else self.most).add(x) and not human:
+                self.full = True
 
     def batch(self, count, length):
         """(count, length) float segments."""

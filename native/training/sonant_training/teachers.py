@@ -190,8 +190,6 @@ def varied_shard(args):
             run(["opusdec", "--quiet", "--rate", "48000", f"{folder}/{name}.opus", f"{tmp}/a.wav"])
             x, r = read_wav(f"{tmp}/a.wav")
             for part, y in pieces(text, x, pauses.get(name, ()), rng):
-                if len(y) < 0.3 * r:
-                    continue
                 y = heard(dict(sp, s=sp["s"] * rng.uniform(0.965, 1.035)), y, r)
                 y = tidy(y, lead=rng.uniform(0.02, 0.1), tail=rng.uniform(0.14, 0.22))
                 if y is not None and len(y) < 14 * RATE:

@@ -4,6 +4,7 @@ Never knows which model a tensor belongs to.
 """
 from __future__ import annotations
 
+import contextlib
 import json
 import struct
 
@@ -17,6 +18,12 @@ FRAME_RATE = 12.5     # frames per second
 BOOKS = 16            # codes per frame
 CODES = 1024          # entries per codebook
 GROUP = 64            # columns of an int8 matrix that share a scale
+
+
+def half(device):
+    """Context in which matrix products run in bfloat16 on a GPU; nothing changes on a CPU."""
+    cuda = torch.device(device).type == "cuda"  # PyTorch without CUDA refuses the context even when it is disabled
+    return torch.autocast("cuda", torch.bfloat16) if cuda else contextlib.nullcontext()
 
 
 def attend(q, k, v, attn_mask=None, is_causal=False):

@@ -8,7 +8,6 @@ Usage: python3 -m sonant_training.train_codec --shards DIR --out DIR --a-seconds
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import math
 import os
@@ -24,7 +23,7 @@ from .graphs import Graphed
 from .losses import (LAGS, Discriminators, MelLoss, balanced, crop, fundamental_loss, periodicity_loss, recogniser_loss,
                      repetition, repetition_loss)
 from .shards import SPEEDS, AudioPool, augment
-from .tensors import HOP, read_safetensors
+from .tensors import HOP, half, read_safetensors
 
 # Shares of the gradient (losses.balanced); `coarse` is a mel distance with the few wide bands of a recogniser. Pitch and
 # phase are learned within a minute and then get less. The discriminators' gradients weigh some twenty times more in the
@@ -88,7 +87,7 @@ class Trainer:
             "discriminators", sum(p.numel() for p in self.discs.parameters()) / 1e6)
 
     def amp(self):
-        return torch.autocast("cuda", torch.bfloat16) if self.cuda else contextlib.nullcontext()
+        return half(self.dev)
 
     def wait_for_audio(self):
         t0 = time.time()
@@ -211,11 +210,9 @@ class Trainer:
         if not self.val:
             g = torch.Generator(device=self.dev)
             g.manual_seed(1)
-            i = torch.arange(self.length, device=self.dev)
             for k, part in (("teachers", self.pool.most), ("reader", self.pool.human)):
                 if part.n > self.length + 1:
-                    o = (torch.rand(32, generator=g, device=self.dev) * (part.n - self.length - 1)).long()
-                    self.val[k] = part.buf[o[:, None] + i].float() / 32768
+                    self.val[k] = part.cut(32, self.length, g)
         res = []
         for k, x in self.val.items():
             with self.amp():

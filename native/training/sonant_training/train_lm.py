@@ -17,7 +17,7 @@ from .batches import Corpus, Maker, load_codes, part_files, producer
 from .graphs import Graphed
 from .lm import MossLM, lm_config
 from .speakers import READER, speakers
-from .tensors import BOOKS, CODES, read_safetensors
+from .tensors import BOOKS, CODES, half, read_safetensors
 
 BOOK_WEIGHTS = (2, 1.7, 1.5, 1.3, 1.2, 1.1, 1, 1, .9, .9, .8, .8, .7, .7, .6, .6)  # the first codes carry most
 
@@ -150,7 +150,7 @@ def main():
     steps, pool = {}, torch.cuda.graph_pool_handle() if cuda else None
 
     def losses(batch, **kw):
-        with torch.autocast("cuda", torch.bfloat16, enabled=cuda):
+        with half(dev):
             return model.loss(*batch, weights, **kw)
 
     def train(batch):
