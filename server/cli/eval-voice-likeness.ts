@@ -20,8 +20,11 @@ export function likenessOf(samples: Float32Array): Likeness {
 /** How much higher `pitchHz` is than `thanHz`, in semitones; undefined where either is. */
 export function semitones(pitchHz: number | undefined, thanHz: number | undefined) {
   if (pitchHz === undefined || thanHz === undefined) return undefined;
-  return 12 * Math.log2(pitchHz / thanHz);
+  return interval(pitchHz, thanHz);
 }
+
+/** In semitones. */
+const interval = (hertz: number, thanHertz: number) => 12 * Math.log2(hertz / thanHertz);
 
 /** How a copy keeps the voice of its original, counted in windows of 20 ms; sums over recordings are sums of these. */
 export interface PitchKept {
@@ -39,7 +42,7 @@ export function pitchKept(copy: Float32Array, original: Float32Array): PitchKept
     .trace.map((hertz, i) => ({ hertz, copied: other[i] ?? 0 }))
     .filter(({ hertz }) => hertz > 0);
   const both = pairs.filter(({ copied }) => copied > 0);
-  const apart = both.filter(({ hertz, copied }) => Math.abs(12 * Math.log2(copied / hertz)) >= 1);
+  const apart = both.filter(({ hertz, copied }) => Math.abs(interval(copied, hertz)) >= 1);
   return { voiced: pairs.length, kept: both.length, wrong: apart.length };
 }
 

@@ -113,9 +113,10 @@ describe("mel distance", () => {
 describe("likeness", () => {
   const RATE = 16_000;
 
+  const buzz = (hertz: number) =>
+    [1, 2, 3, 4].map((k) => sine(k * hertz, 1, { rate: RATE, amplitude: 0.2 / k })).reduce(plus);
+
   it("hears an octave as twelve semitones", () => {
-    const buzz = (hertz: number) =>
-      [1, 2, 3, 4].map((k) => sine(k * hertz, 1, { rate: RATE, amplitude: 0.2 / k })).reduce(plus);
     const [low, high] = [125, 250].map((hertz) => likenessOf(buzz(hertz)));
     expect([low?.pitchHz, high?.pitchHz]).toEqual([125, 250]);
     expect(semitones(high?.pitchHz, low?.pitchHz)).toBe(12);
@@ -124,8 +125,6 @@ describe("likeness", () => {
   });
 
   it("counts what of a voice's pitch a copy keeps", () => {
-    const buzz = (hertz: number) =>
-      [1, 2, 3, 4].map((k) => sine(k * hertz, 1, { rate: RATE, amplitude: 0.2 / k })).reduce(plus);
     const original = buzz(113);
     const windows = pitchKept(original, original).voiced;
     expect(windows).toBeGreaterThan(40);

@@ -82,6 +82,18 @@ it("sets each voice beside its teacher, and sums over those that have one", () =
   expect(aim("no silence over 1 s")).toBe("60 of 60, longest 0.40 s");
   expect(rowOf(text, "### Fricatives", "near").slice(-3)).toEqual(["0.600", "25.0", "20.0"]);
   expect(rowOf(text, "### Fricatives", "untaught").slice(-3)).toEqual(["", "", ""]);
+  const whispers = preset(12, 10);
+  const silenced = {
+    ...whispers,
+    ...(whispers.teacher && {
+      teacher: {
+        ...whispers.teacher,
+        codec: { melDistance: 0.6, pitch: { voiced: 200, kept: 0, wrong: 0 } },
+      },
+    }),
+  };
+  const hushed = markdown({ presets: new Map([["hushed", silenced]]), clones: new Map() });
+  expect(rowOf(hushed, "### Fricatives", "hushed").slice(-3)).toEqual(["0.600", "", "100.0"]);
   // 0.5 above noise beside 5 above it: ten times less. Who is not in the other model does not count.
   expect(aim("400 Hz lines")).toBe("10.0");
 });

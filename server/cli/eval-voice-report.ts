@@ -137,7 +137,8 @@ function codecTable(presets: VoiceFigures["presets"]): string {
 
 /** Shares in percent of what is voiced in both recordings, and of what is in the original. */
 function pitchCells({ voiced, kept, wrong }: PitchKept): string[] {
-  return [wrong / kept, 1 - kept / voiced].map((share) => (100 * share).toFixed(1));
+  const percent = (part: number, of: number) => (of > 0 ? (100 * part) / of : undefined);
+  return [percent(wrong, kept), percent(voiced - kept, voiced)].map((share) => fixed(share));
 }
 
 function cloneTable(clones: readonly Clone[]): string {

@@ -3,10 +3,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { decodeAudio } from "../audio/decode.ts";
 import { type Engine, resample } from "../engine/engine.ts";
-import { toMono } from "./eval-speak.ts";
+import { forRecogniser, toMono } from "./eval-speak.ts";
 import { type PitchKept, pitchKept, sumPitchKept } from "./eval-voice-likeness.ts";
 import { melDistance } from "./eval-voice-mel.ts";
-import { RECOGNISER_HZ } from "./recognise.ts";
 
 /**
  * Files of a teacher's recordings of sentences: `NAME_NNN.wav`, NNN the place of the sentence in the list of held-out ones.
@@ -64,10 +63,8 @@ export async function codecCopies(
     const { pcm, channels } = await engine.decode(codes, nCodebooks);
     const copy = toMono(pcm, channels);
     total += melDistance(copy, wanted);
-    const [heard, original] = await Promise.all(
-      [copy, wanted].map((mono) => resample(mono, sampleRate, RECOGNISER_HZ)),
-    );
-    if (heard && original) pitches.push(pitchKept(heard, original));
+    const mono = { channels: 1, sampleRate };
+    pitches.push(pitchKept(await forRecogniser(copy, mono), await forRecogniser(wanted, mono)));
   }
   return { melDistance: total / recordings.length, pitch: sumPitchKept(pitches) };
 }
