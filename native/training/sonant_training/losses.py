@@ -34,17 +34,17 @@ FLOOR = 3e-4  # amplitude (-70 dBFS) of the white noise below which mel distance
 
 
 class MelLoss(nn.Module):
-    """Mean log and relative linear distance over several resolutions: (window in samples, bands up to `top` Hz).
+    """Mean log and relative linear distance over several resolutions: (window in samples, bands from `low` to `top` Hz).
 
     A floor is added before the logarithm. Without it nine tenths of the gradient go to what nobody hears: the
     residues of resampling above the band of a synthesizer, at -80 to -100 dBFS.
     """
 
-    def __init__(self, device, sizes=((128, 10), (256, 20), (512, 40), (1024, 80), (2048, 160)), top=RATE / 2):
+    def __init__(self, device, sizes=((128, 10), (256, 20), (512, 40), (1024, 80), (2048, 160)), top=RATE / 2, low=0.0):
         super().__init__()
         self.items = []
         for n, m in sizes:
-            fb = mel_filters(n // 2 + 1, 0.0, top, m).to(device)
+            fb = mel_filters(n // 2 + 1, low, top, m).to(device)
             self.items.append((n, torch.hann_window(n, device=device), fb, FLOOR * math.sqrt(0.375 * n) * fb.sum(0)))
 
     def forward(self, x, y):

@@ -74,7 +74,8 @@ def repitch(x, mean, spread=1.0):
         return x
     at = marks(x, hz)
     own = np.exp(np.log(hz[hz > 0]).mean())
-    change = np.where(hz > 0, min(2.0, max(0.5, mean / own)) * (np.maximum(hz, 1) / own) ** (spread - 1), 1)
+    change = min(2.0, max(0.5, mean / own)) * (np.maximum(hz, 1) / own) ** (spread - 1)
+    change = np.where(hz > 0, change.clip(0.4, 2.5), 1)
     gaps = np.diff(np.concatenate(([0], at, [len(x)])))
     out, t, longest = np.zeros(len(x) + RATE // 10, np.float32), float(at[0]), RATE // 50
     while t < at[-1]:

@@ -59,11 +59,15 @@ def speakers(seed=CAST_SEED) -> list[dict]:
     return out
 
 
-# What newcomers are drawn from, by engine and voice: resampling factor, and pitch in Hz as heard.
-NEWCOMERS = {("hts", "slt"): ((0.72, 1.24), (105, 330)), ("flite", "slt"): ((0.76, 1.28), (105, 330)),
-             ("flite", "rms"): ((0.80, 1.34), (68, 230)), ("flite", "awb"): ((0.78, 1.30), (75, 250)),
-             ("flite", "kal16"): ((0.84, 1.28), (75, 190)), ("festival", "ked_diphone"): ((0.84, 1.26), (75, 190)),
-             ("human", "reader"): ((0.76, 1.24), (95, 330))}
+# What newcomers are drawn from, by engine and voice: resampling factor, pitch in Hz as heard, and spread of intonation.
+# Pitch moves 1 to 2.6 semitones (standard deviation) in a synthesizer's sentence and 2.3 to 5.6 in what people record.
+WIDE, HUMAN = (0.8, 2.6), (0.6, 1.5)
+NEWCOMERS = {("hts", "slt"): ((0.72, 1.24), (105, 330), WIDE), ("flite", "slt"): ((0.76, 1.28), (105, 330), WIDE),
+             ("flite", "rms"): ((0.80, 1.34), (68, 230), WIDE), ("flite", "awb"): ((0.78, 1.30), (75, 250), WIDE),
+             ("flite", "kal16"): ((0.84, 1.28), (75, 190), WIDE),
+             ("festival", "ked_diphone"): ((0.84, 1.26), (75, 190), WIDE),
+             ("human", "reader"): ((0.76, 1.24), (95, 330), HUMAN)}
+STEADY = 0.1  # standard deviation of pitch, of the mean, that a synthesizer is set to for a spread of 1
 SETTABLE = {("flite", "slt"), ("flite", "awb"), ("flite", "kal16")}  # whose synthesizer takes a pitch itself
 FIRST_NEWCOMER = 1000
 
@@ -75,12 +79,12 @@ def newcomer(sp, number, rng) -> dict:
     reference instead. Pitch is drawn apart from the formants for every voice, so that neither tells of the other: where
     the synthesizer cannot set it, `pitch` (Hz) and `spread` say how the recording is changed (pitch.repitch).
     """
-    (low, high), (deep, bright) = NEWCOMERS[sp["engine"], sp["voice"]]
-    s, hz = rng.uniform(low, high), deep * (bright / deep) ** rng.random()
+    (low, high), (deep, bright), spreads = NEWCOMERS[sp["engine"], sp["voice"]]
+    s, hz, spread = rng.uniform(low, high), deep * (bright / deep) ** rng.random(), rng.uniform(*spreads)
     settable = (sp["engine"], sp["voice"]) in SETTABLE
     return dict(sp, name=f"x{number}", id=FIRST_NEWCOMER + number, s=s, stretch=rng.uniform(0.84, 1.16), preset=False,
-                f0=hz / s if settable else None, std=rng.uniform(0.08, 0.2) * hz / s if settable else None,
-                pitch=None if settable else hz, spread=rng.uniform(0.8, 1.5),
+                f0=hz / s if settable else None, std=STEADY * spread * hz / s if settable else None,
+                pitch=None if settable else hz, spread=spread,
                 alpha=round(rng.uniform(0.38, 0.52), 2) if sp["engine"] == "hts" else None)
 
 

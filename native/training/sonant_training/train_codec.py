@@ -25,10 +25,11 @@ from .losses import (LAGS, Discriminators, MelLoss, balanced, crop, fundamental_
 from .shards import SPEEDS, AudioPool, augment
 from .tensors import HOP, half, read_safetensors
 
-# Shares of the gradient (losses.balanced); `coarse` is a mel distance with the few wide bands of a recogniser. Pitch and
-# phase are learned within a minute and then get less. The discriminators' gradients weigh some twenty times more in the
-# rest of the decoder than at the last projection.
-A_WEIGHTS = dict(mel=1.0, coarse=0.3, hear=0.6, repeat=0.35, pitch=0.5, wave=0.5)
+# Shares of the gradient (losses.balanced); `coarse` is a mel distance with the few wide bands of a recogniser, above the
+# lowest harmonics: a codec that has learned phases otherwise gains there and loses where words are told apart. Pitch
+# and phase are learned within a minute and then get less. The discriminators' gradients weigh some twenty times more in
+# the rest of the decoder than at the last projection.
+A_WEIGHTS = dict(mel=0.6, coarse=0.8, hear=1.0, repeat=0.35, pitch=0.5, wave=0.5)
 B_WEIGHTS = dict(mel=1.0, coarse=0.3, hear=0.5, repeat=0.35, pitch=0.5, wave=0.5, adv=0.05, fm=0.08)
 ENOUGH = dict(pitch=0.05, wave=0.9)
 COMMIT = 0.1
@@ -69,7 +70,7 @@ class Trainer:
         self.means = codebooks.RunningMeans(self.model.quantizer)
         if a.compile and self.cuda:
             self.model.compile_layers()
-        self.mel, self.coarse = MelLoss(dev), MelLoss(dev, ((1280, 26),), 8000.0)
+        self.mel, self.coarse = MelLoss(dev), MelLoss(dev, ((1280, 20),), 8000.0, 700.0)
         self.recogniser, self.ema = None, None
         self.length = a.frames * HOP
         self.n_q = self.cfg["quantizer_kwargs"]["num_quantizers"]

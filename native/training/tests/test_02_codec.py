@@ -153,6 +153,13 @@ class Losses(unittest.TestCase):
         self.assertLess(float(mel(speech + faint, speech)), 0.01)
         self.assertGreater(float(mel(speech + hiss, speech)), 0.3)
 
+    def test_mel_distance_looks_between_its_lowest_and_highest_frequency(self):
+        t = torch.arange(24000) / 48000
+        low, inside, high = (0.1 * torch.sin(2 * np.pi * hz * t)[None] for hz in (300, 2000, 11000))
+        mel, hiss = MelLoss("cpu", ((1280, 20),), 8000.0, 700.0), self.noise(11, 24000, 0.01)
+        self.assertLess(float(mel(hiss + low + high, hiss)), 0.02)
+        self.assertGreater(float(mel(hiss + inside, hiss)), 0.2)
+
     def test_shares_of_a_gradient_do_not_depend_on_the_size_of_the_losses(self):
         tokens = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(12))
         y = torch.zeros(2, 5 * PATCH, requires_grad=True)

@@ -111,8 +111,8 @@ class Sound(unittest.TestCase):
         heard = [s["pitch"] or s["f0"] * s["s"] for s in made]
         self.assertEqual(len(set(heard)), len(heard))
         for s, f in zip(made, heard):
-            low, high = NEWCOMERS[s["engine"], s["voice"]][1]
-            self.assertTrue(low <= f <= high, s)
+            _, (low, high), (calm, lively) = NEWCOMERS[s["engine"], s["voice"]]
+            self.assertTrue(low <= f <= high and calm <= s["spread"] <= lively, s)
             self.assertEqual(bool(s["pitch"]), s["voice"] in ("rms", "ked_diphone") or s["engine"] == "hts", s)
 
     def test_a_plan_gives_presets_their_sentences_and_most_others_to_newcomers(self):
