@@ -6,7 +6,13 @@ import { type Engine, resample } from "../engine/engine.ts";
 import type { Model } from "../models/types.ts";
 import { type Figures, figuresOf, sum } from "./eval-figures.ts";
 import { forRecogniser, recordAll } from "./eval-speak.ts";
-import { type Likeness, likenessOf, placeOf, semitones } from "./eval-voice-likeness.ts";
+import {
+  type Likeness,
+  likenessOf,
+  middlePitch,
+  placeOf,
+  semitones,
+} from "./eval-voice-likeness.ts";
 import { understand } from "./eval-voice-understand.ts";
 import { RECOGNISER_HZ } from "./recognise.ts";
 import { type ClonePrompt, promptOf, readReference } from "./speaker.ts";
@@ -55,13 +61,10 @@ export async function evaluateClones(
   { seed, done }: { seed: number; done(name: string): void },
 ): Promise<Clone[]> {
   const requests = sentences.map((text, i) => ({ text, seed: seed + i }));
-  const heard: {
-    name: string;
+  const heard: (Pick<Clone, "name" | "copyHz" | "figures"> & {
     own: Likeness;
-    copy: Likeness;
     clone: Likeness;
-    figures: Figures;
-  }[] = [];
+  })[] = [];
   for (const name of await referencesIn(folder)) {
     const reference = await readReference(join(folder, name));
     const voice = await promptOf(engine, model, reference);
@@ -71,17 +74,17 @@ export async function evaluateClones(
     heard.push({
       name,
       own: likenessOf(await resample(reference.pcm, reference.sampleRate, RECOGNISER_HZ)),
-      copy: likenessOf(await copyOf(engine, model, voice)),
+      copyHz: middlePitch(await copyOf(engine, model, voice)),
       clone: likenessOf(concatSamples(audible)),
       figures: sum(recordings.map((recording, i) => figuresOf(recording, words[i] ?? []))),
     });
     done(name);
   }
   const speakers = heard.map(({ own }) => own);
-  return heard.map(({ name, own, copy, clone, figures }, i) => ({
+  return heard.map(({ name, own, copyHz, clone, figures }, i) => ({
     name,
     referenceHz: own.pitchHz,
-    copyHz: copy.pitchHz,
+    copyHz,
     cloneHz: clone.pitchHz,
     semitones: semitones(clone.pitchHz, own.pitchHz),
     place: placeOf(i, clone, speakers),

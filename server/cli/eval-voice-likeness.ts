@@ -12,9 +12,12 @@ export interface Likeness {
   readonly features: readonly number[];
 }
 
+/** Middle pitch in hertz; undefined if nothing is voiced. */
+export const middlePitch = (samples: Float32Array) => pitchOf(samples, RATE).median;
+
 export function likenessOf(samples: Float32Array): Likeness {
-  const { median } = pitchOf(samples, RATE);
-  return { pitchHz: median, features: [...timbre(samples), Math.log2(median ?? RATE)] };
+  const pitchHz = middlePitch(samples);
+  return { pitchHz, features: [...timbre(samples), Math.log2(pitchHz ?? RATE)] };
 }
 
 /** How much higher `pitchHz` is than `thanHz`, in semitones; undefined where either is. */
