@@ -56,6 +56,11 @@ class MelLoss(nn.Module):
         return total / len(self.items)
 
 
+def coarse_loss(device):
+    """A mel distance with the few wide bands of a recogniser, above the lowest harmonics: where words are told apart."""
+    return MelLoss(device, ((1280, 20),), top=8000.0, low=700.0)
+
+
 def line_energy(x, patches=40, group=6):
     """Energy at multiples of 400 Hz in windows of `patches` patches: (B, windows, bands of `group` lines).
 

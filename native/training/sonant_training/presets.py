@@ -13,6 +13,7 @@ import torch
 
 from .audio import read_wav, tidy, to_48k
 from .codec import read_codec
+from .pitch import track
 from .speakers import READER, speakers
 from .teachers import reader_clips, run, scratch, sentence_case, synthesise
 from .tensors import FRAME_RATE, RATE
@@ -34,19 +35,10 @@ READER_CLIPS = ("LJ001-0043", "LJ002-0007", "LJ001-0084", "LJ002-0142", "LJ001-0
 CHOSEN = dict(clara=2, nora=0, emma=4, mia=2, ryan=0, otto=2, angus=0, kal=0, iris=1)  # which prompt sentence or clip
 
 
-def pitch_hz(x):
-    """Median fundamental frequency of mono 48 kHz speech, by autocorrelation."""
-    x = x[::3]
-    n, found = 1280, []
-    for i in range(0, len(x) - n, n // 2):
-        s = x[i:i + n] - x[i:i + n].mean()
-        if np.sqrt((s ** 2).mean()) < 0.02:
-            continue
-        a = np.fft.irfft(np.abs(np.fft.rfft(s, 4 * n)) ** 2)[:300] / (1 - np.arange(300) / n)
-        k = 40 + int(a[40:267].argmax())
-        if a[k] > 0.5 * a[0]:
-            found.append(16000 / k)
-    return round(float(np.median(found)), 1) if found else 0.0
+def median_pitch(x):
+    """Median pitch in Hz of mono 48 kHz speech over what is voiced, 0 where nothing is."""
+    hz = track(x)
+    return round(float(np.median(hz[hz > 0])), 1) if (hz > 0).any() else 0.0
 
 
 def reader_wave(folder, clip):
@@ -59,10 +51,11 @@ def reader_wave(folder, clip):
 def write_preset(codec, sp, name, text, x, out):
     codes = codec.encode(torch.from_numpy(x.astype(np.float32))[None, None].expand(1, 2, -1))[:, 0].t()
     about, gender = ABOUT[sp["name"]]
-    json.dump(dict(name=name, description=about, language="en", gender=gender, pitch=pitch_hz(x),
+    pitch = median_pitch(x)
+    json.dump(dict(name=name, description=about, language="en", gender=gender, pitch=pitch,
                    frame_rate=FRAME_RATE, n_vq=int(codes.shape[1]), prompt_text=text, codes=codes.tolist()),
               open(f"{out}/{name}.json", "w"))
-    print(name, f"{len(x) / RATE:.1f} s, {pitch_hz(x)} Hz", flush=True)
+    print(name, f"{len(x) / RATE:.1f} s, {pitch} Hz", flush=True)
 
 
 def main():

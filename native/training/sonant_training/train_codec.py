@@ -20,8 +20,8 @@ import torch.nn as nn
 from . import codebooks
 from .codec import Codec, codec_config
 from .graphs import Graphed
-from .losses import (LAGS, Discriminators, MelLoss, balanced, crop, fundamental_loss, periodicity_loss, recogniser_loss,
-                     repetition, repetition_loss)
+from .losses import (LAGS, Discriminators, MelLoss, balanced, coarse_loss, crop, fundamental_loss, periodicity_loss,
+                     recogniser_loss, repetition, repetition_loss)
 from .shards import SPEEDS, AudioPool, augment
 from .tensors import HOP, half, read_safetensors
 
@@ -70,7 +70,7 @@ class Trainer:
         self.means = codebooks.RunningMeans(self.model.quantizer)
         if a.compile and self.cuda:
             self.model.compile_layers()
-        self.mel, self.coarse = MelLoss(dev), MelLoss(dev, ((1280, 20),), 8000.0, 700.0)
+        self.mel, self.coarse = MelLoss(dev), coarse_loss(dev)
         self.recogniser, self.ema = None, None
         self.length = a.frames * HOP
         self.n_q = self.cfg["quantizer_kwargs"]["num_quantizers"]
