@@ -35,7 +35,11 @@ describe.skipIf(recogniserMissing())("the recogniser", () => {
     const share = (all: boolean[]) => all.filter(Boolean).length / all.length;
     const hasEnding = (i: number) => Math.floor(i / seeds.length) % 2 === 0;
     expect(share(rightly.filter((_, i) => hasEnding(i)))).toBeGreaterThanOrEqual(0.9);
-    expect(share(rightly.filter((_, i) => !hasEnding(i)))).toBeGreaterThanOrEqual(0.8);
+    // The recogniser may give up on a sentence that breaks off; what it may not do is hear an ending.
+    const words = [...endings.values()];
+    const endless = recordings.map((_, i) => !words.some((word) => heard[i]?.includes(word)));
+    expect(share(endless.filter((_, i) => !hasEnding(i)))).toBeGreaterThanOrEqual(0.9);
+    expect(share(rightly.filter((_, i) => !hasEnding(i)))).toBeGreaterThanOrEqual(0.5);
   });
 
   it("understands most of what the best voice says", async () => {

@@ -145,7 +145,7 @@ describe.skipIf(starter === undefined)("starter checkpoint", async () => {
   it("has its own vocabulary and its eight voices", () => {
     expect(model.tokenizer.vocabularySize).toBe(768);
     expect(model.presets.size).toBeGreaterThanOrEqual(8);
-    expect(model.presets.get("clara")).toMatchObject({ language: "en", pitchHz: 170.2 });
+    expect(model.presets.get("clara")).toMatchObject({ language: "en", pitchHz: 170.3 });
     const { prefixRows, textRows, rowWidth } = model.planSegment({ text: "Hi.", voice: "clara" });
     const frames = model.presets.get("clara")?.codes?.frames ?? 0;
     expect(column(prefixRows, rowWidth, 0).filter((id) => id === 8)).toHaveLength(frames);

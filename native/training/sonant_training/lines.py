@@ -26,6 +26,8 @@ LINES = slice(5 * 32, 19 * 32)         # bins from 2 to 7.6 kHz, where fricative
 CROSSINGS, QUIET = 5000, 10 ** -2.5    # zero crossings a second that only fricatives have, rms of the quietest (-50 dBFS)
 POSITIONS = 8                          # tokens in 20 ms
 BAND = slice(4, 28)                    # multiples of 400 Hz at which the pattern is looked for
+# How far to go the way that is learned. Lines are gone after half of it, and all of it costs words (METRICS.md).
+SHARE = 0.55
 # Each loss in units of what it is to begin with.
 WEIGHTS = dict(mel=0.6, coarse=0.8, hear=1.0, repeat=0.15, pattern=0.7, lines=0.3)
 
@@ -71,7 +73,7 @@ def pattern(weight, means):
 
 @torch.no_grad()
 def segments(codec, pool, count, frames, batch=10):
-    """count random segments through the codec -> originals (N, samples), tokens before the last projection (N, patches, d)."""
+    """count random segments through the codec -> originals (N, samples) and what the last projection reads (N, patches, d)."""
     xs, hs = [], []
     for _ in range(0, count, batch):
         x = pool.batch(batch, frames * HOP)
@@ -127,7 +129,7 @@ def run(codec_folder, shards, recogniser_file, out, count=250, frames=32, steps=
     last = codec.decoder[-2].output_proj
     with torch.no_grad():
         mono = last.weight.unflatten(0, (-1, 2)).mean(1)
-    mono = refine(mono, x, tokens, recogniser, steps, say=say)
+    mono = mono.lerp(refine(mono, x, tokens, recogniser, steps, say=say), SHARE)
     with torch.no_grad():
         last.weight.copy_(mono.repeat_interleave(2, 0))
     write(out, codec.cfg, codec.state_dict())
