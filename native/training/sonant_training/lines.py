@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from .codec import read_codec
 from .export import write
 from .losses import PATCH, MelLoss, coarse_loss, recogniser_loss, repetition_loss
-from .recogniser import Recogniser
+from .recogniser import read_recogniser
 from .shards import AudioPool
 from .tensors import HOP, RATE
 from .train_codec import lr_at
@@ -120,11 +120,9 @@ def refine(weight, x, tokens, recogniser, steps, batch=10, rate=0.012, say=print
 
 def run(codec_folder, shards, recogniser_file, out, count=250, frames=32, steps=160, say=print):
     """Refine the codec of a folder on count random segments of so many frames; writes the folder out."""
-    codec, pool, recogniser = read_codec(codec_folder), AudioPool(shards, "cpu", hours=4.0), None
+    codec, pool = read_codec(codec_folder), AudioPool(shards, "cpu", hours=4.0)
     pool.refresh(10 ** 6)
-    if recogniser_file:
-        recogniser = Recogniser().eval().requires_grad_(False)
-        recogniser.load_state_dict(torch.load(recogniser_file, map_location="cpu"))
+    recogniser = read_recogniser(recogniser_file) if recogniser_file else None
     x, tokens = segments(codec, pool, count, frames)
     last = codec.decoder[-2].output_proj
     with torch.no_grad():

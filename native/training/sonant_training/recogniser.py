@@ -165,6 +165,13 @@ class Feed:
         return x, lens, [c for _, _, c in g]
 
 
+def read_recogniser(path, device="cpu"):
+    """recogniser.pt -> the recogniser as a listener: nothing in it learns on."""
+    model = Recogniser().to(device)
+    model.load_state_dict(torch.load(path, map_location=device))
+    return model.eval().requires_grad_(False)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--shards", required=True)

@@ -103,10 +103,8 @@ class Trainer:
         """Load the recogniser once its file exists; True when it has just joined."""
         if self.recogniser is not None or not self.a.recogniser or not os.path.exists(self.a.recogniser):
             return False
-        from .recogniser import Recogniser
-        model = Recogniser().to(self.dev)
-        model.load_state_dict(torch.load(self.a.recogniser, map_location=self.dev))
-        self.recogniser = model.eval().requires_grad_(False)
+        from .recogniser import read_recogniser
+        self.recogniser = read_recogniser(self.a.recogniser, self.dev)
         return True
 
     # ---- parts of a step
